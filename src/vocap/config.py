@@ -8,7 +8,6 @@ import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from dataclasses import fields as fields_of
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
@@ -16,7 +15,6 @@ from typing import Any, Literal
 from pydantic import (
     Field,
     ValidationError,
-    create_model,
     field_validator,
     model_validator,
 )
@@ -40,7 +38,7 @@ from vocap.tables.sampling_probabilities import column_weight
 from vocap.tokenizer_files import XLMR_ROWS
 from vocap.tokenizer_files.id_layout import ROLES, SHORTHAND, XLM_R_LAYOUT, IdLayout
 from vocap.tokenizers.settings import tokenizer_type
-from vocap.unigram.text_settings import PRESETS, TextSettings, text_settings
+from vocap.unigram.training_settings import TextSection
 from vocap.vocabularies.settings import Vocabularies
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -63,46 +61,6 @@ UNLIMITED = {"max_characters", "model_max_length"}  # keys whose null is no defa
 PATHS = {"results", "table", "path", "parallel", "development", "chat_template", "xtreme"}
 SHOWN = 50  # mistakes that a message names
 OF_THIS_RUN = "the languages of this run"
-
-
-def _text_keys() -> dict[str, Any]:
-    """`preset`, and the fields of `TextSettings`; a key that is not given has the value
-    of the preset.
-    """
-    preset = Field("xlm-r", description="settings that the other keys change")
-    found: dict[str, Any] = {"preset": (Literal[tuple(PRESETS)], preset)}
-    for one in fields_of(TextSettings):
-        kind: Any = list[str] if one.default == () else one.type
-        help = one.metadata["help"]
-        found[one.name] = (kind | None, Field(None, description=f"{help[0].lower()}{help[1:-1]}"))
-    return found
-
-
-class TextSection(  # its keys are those of `TextSettings`
-    create_model(  # type: ignore[misc]
-        "TextKeys", __base__=ConfigSection, **_text_keys()
-    )
-):
-    """How text is normalised and cut, of all languages and stages.
-
-    >>> TextSection(preset="lossless", split_digits=False).settings.changed()["normalization"]
-    'identity'
-    """
-
-    @model_validator(mode="after")
-    def _usable(self) -> "TextSection":
-        try:
-            self.settings  # noqa: B018 - raises for values that contradict each other
-        except UsageError as error:
-            raise ValueError(str(error)) from None
-        return self
-
-    @property
-    def settings(self) -> TextSettings:
-        """The preset with the given keys."""
-        given = self.model_dump(exclude={"preset"}, exclude_none=True)
-        lists = {name: tuple(value) for name, value in given.items() if isinstance(value, list)}
-        return text_settings(self.preset, **{**given, **lists})
 
 
 class Settings(ConfigSection):

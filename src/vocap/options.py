@@ -7,7 +7,6 @@ import functools
 import json
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import MISSING, Field, fields
 from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
@@ -18,7 +17,7 @@ from click.core import ParameterSource
 from vocap.errors import UsageError
 from vocap.files.io import parse_yaml, read_yaml
 from vocap.languages import CODE
-from vocap.unigram.text_settings import PRESETS, TextSettings, text_settings
+from vocap.unigram.text_settings import text_settings
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
@@ -59,7 +58,6 @@ class Code(click.ParamType[str]):
 
 Command = Callable[..., Any]
 Decorator = Callable[[Command], Command]
-FIELDS = {one.name: one for one in fields(TextSettings)}
 PATH = click.Path(path_type=Path)
 FILE = click.Path(path_type=Path, dir_okay=False)
 FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
@@ -104,9 +102,10 @@ def _of_field(name: str, field: "FieldInfo") -> Decorator:
     elif get_origin(kind) is Literal:
         given["type"] = click.Choice(get_args(kind))
     elif get_origin(kind) is list:
-        given |= {"callback": _listed, "default": None, "metavar": "A,B"}
+        given |= {"callback": _listed, "default": None, "metavar": "A,B", "multiple": True}
+        given["help"] += " Separate several by commas, or repeat the option."
     elif kind is int:
-        given["type"] = click.IntRange(limits.get("ge"), limits.get("le"))
+        given["type"] = click.IntRange(limits.get("ge"), limits.get("le")) if limits else int
     elif kind is float:
         given["type"] = Real(limits.get("ge"), limits.get("le"), min_open="gt" in limits)
     return click.option(flag, name, **given)
@@ -126,9 +125,17 @@ def _kind_of(field: "FieldInfo") -> tuple[Any, dict[str, Any]]:
     }
 
 
-def _listed(context: click.Context, option: click.Parameter, value: str | None) -> Any:
-    """The strings between the commas of a value; None for no value."""
-    return None if value is None else [text.strip() for text in value.split(",") if text.strip()]
+def _listed(context: click.Context, option: click.Parameter, values: Sequence[str]) -> Any:
+    """The strings of all values, each a line of CSV, as SentencePiece's trainer takes
+    them; None for no value.
+    """
+    try:
+        rows = [row for value in values for row in csv.reader([value], strict=True)]
+    except csv.Error as error:
+        raise UsageError(
+            f"{option.opts[0]}: {error}; write A,B, and a comma inside quotes"
+        ) from None
+    return [text for row in rows for text in row] or None
 
 
 def words_of(settings: "ConfigSection", *without: str) -> list[str]:
@@ -280,64 +287,14 @@ def text_options(command: Command) -> Command:
     """The options --preset and those of single keys; the command gets `text`, a
     TextSettings.
     """
+    from vocap.unigram.training_settings import TextSection
 
     @functools.wraps(command)
-    def with_settings(preset: str, **options: Any) -> Any:
-        given = {name: options.pop(name) for name in FIELDS}
-        keys = {name: value for name, value in given.items() if value is not None}
-        return command(text=text_settings(preset, **keys), **options)
+    def with_settings(**options: Any) -> Any:
+        given = {name: options.pop(name) for name in TextSection.model_fields if name in options}
+        return command(text=text_settings(**given), **options)
 
-    preset = click.option(
-        "--preset",
-        type=click.Choice(list(PRESETS)),
-        default=next(iter(PRESETS)),
-        help="Settings of the text. The options that follow change single ones and have "
-        "SentencePiece's names.",
-    )
-    return preset(text_keys(*FIELDS)(with_settings))
-
-
-def text_keys(*names: str) -> Decorator:
-    """A decorator with the options of some keys alone; one that is not given is
-    None.
-    """
-
-    def decorate(command: Command) -> Command:
-        for name in reversed(names):
-            command = _option(FIELDS[name])(command)
-        return command
-
-    return decorate
-
-
-def _option(one: Field[Any]) -> Decorator:
-    """An option without a default of its own: the preset has it."""
-    flag = f"--{one.name.replace('_', '-')}"
-    help = one.metadata["help"]
-    if one.type is bool:
-        return click.option(f"{flag}/--no-{flag[2:]}", one.name, default=None, help=help)
-    if one.default == ():
-        help = f"{help} Separate several by commas, or repeat the option."
-        return click.option(
-            flag, one.name, multiple=True, metavar="A,B", callback=_split, help=help
-        )
-    assert one.default is not MISSING
-    return click.option(flag, one.name, type=one.type, help=help)
-
-
-def _split(
-    context: click.Context, option: click.Parameter, values: Sequence[str]
-) -> tuple[str, ...] | None:
-    """The strings of all values, each a line of CSV, as SentencePiece's trainer takes
-    them; None for no value.
-    """
-    try:
-        rows = [row for value in values for row in csv.reader([value], strict=True)]
-    except csv.Error as error:
-        raise UsageError(
-            f"{option.opts[0]}: {error}; write A,B, and a comma inside quotes"
-        ) from None
-    return tuple(text for row in rows for text in row) or None
+    return of(TextSection)(with_settings)
 
 
 # of fields whose value is an object

@@ -9,6 +9,7 @@ from pydantic import (
     ConfigDict,
     Field,
     ModelWrapValidatorHandler,
+    StringConstraints,
     ValidationError,
     model_validator,
 )
@@ -18,6 +19,7 @@ from vocap.errors import SettingError, UsageError
 from vocap.files.io import as_number
 
 UNKNOWN = "unknown_key"  # the type of the error of a key that a section does not have
+Code = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]  # of a language
 Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]  # an int64, which torch and NumPy take
 Alpha = Annotated[
     float,

@@ -12,7 +12,7 @@ from vocap.adapt.adapted import Adapted, IdRow, open_model, open_tokenizer
 from vocap.adapt.comparison import check_lines
 from vocap.errors import SettingError, UsageError
 from vocap.files.io import read_object
-from vocap.section import ConfigSection
+from vocap.section import Code, ConfigSection
 from vocap.text_files.named_texts import Parts, find_texts
 from vocap.text_files.text import Text, repeatable, text_name
 from vocap.unigram.text_settings import COVERAGE
@@ -57,7 +57,7 @@ class Extension(ConfigSection):
         le=1,
         description="share of the language's characters that must be pieces",
     )
-    languages: list[str] | None = Field(
+    languages: list[Code] | None = Field(
         None,
         description="languages to measure. By default those of the texts that are given, and "
         "those that the tokenizer was trimmed to, or else all of the corpora",

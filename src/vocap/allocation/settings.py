@@ -1,12 +1,12 @@
 """One entry of the `allocation` section of the configuration."""
 
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
 from vocap.allocation.rules import RULES
 from vocap.errors import SettingError
-from vocap.section import Alpha, ConfigSection
+from vocap.section import Alpha, Code, ConfigSection
 from vocap.tokenizer_files import SPECIALS
 from vocap.unigram.text_settings import XLM_R, TextSettings
 from vocap.unigram.training_settings import Memory, UnigramTraining, as_text_settings
@@ -70,9 +70,7 @@ class Allocation(ConfigSection):
         "differ in length. For character, weights are multiplied by the mean characters "
         "of a line in all languages, divided by those in this language",
     )
-    without: list[Annotated[str, Field(min_length=1)]] = Field(
-        [], description="codes of languages to leave out"
-    )
+    without: list[Code] = Field([], description="codes of languages to leave out")
     other_rows: int = Field(
         0,
         ge=0,

@@ -15,7 +15,8 @@ from vocap.files.paths import folders
 from vocap.options import ANY_FOLDER, FILE, PATH
 from vocap.text_files.named_texts import parse_files
 from vocap.tokenizers.settings import BpeTraining, EvaluationSettings, Joint, JointTraining
-from vocap.unigram.text_settings import TextSettings
+from vocap.unigram.text_settings import text_settings
+from vocap.unigram.training_settings import TextSection
 
 if TYPE_CHECKING:
     from vocap.tokenizer_files.id_layout import IdLayout
@@ -45,7 +46,7 @@ CURVE = click.option(
 )
 @WEIGHTS
 @options.of(Joint, "alpha")
-@options.text_keys("byte_fallback", "user_defined_symbols", "control_symbols")
+@options.of(TextSection, "byte_fallback", "user_defined_symbols", "control_symbols")
 @options.id_layout
 @OUT
 def fit(
@@ -65,9 +66,11 @@ def fit(
     """
     from vocap.tokenizers import fitting
 
-    settings = TextSettings(**{name: value for name, value in text.items() if value is not None})
     made = fitting.fit(
-        allocation, vocabularies, weights, output, alpha=alpha, text=settings, layout=layout
+        *(allocation, vocabularies, weights, output),
+        alpha=alpha,
+        text=text_settings(**text),
+        layout=layout,
     )
     facts = made.description
     click.echo(

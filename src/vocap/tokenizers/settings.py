@@ -17,7 +17,7 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_v
 
 from vocap.errors import UsageError
 from vocap.files.paths import PlainPath
-from vocap.section import Alpha, ConfigSection
+from vocap.section import Alpha, Code, ConfigSection
 from vocap.tokenizer_files import REGEX, Split
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT, IdLayout
 from vocap.unigram.text_settings import META_PIECES, XLM_R, TextSettings
@@ -324,7 +324,7 @@ class BytePair(Merged):
         description="English contractions ('s, 'll) are words of their own; without it as the "
         "split has it",
     )
-    without: list[str] | None = Field(
+    without: list[Code] | None = Field(
         None, min_length=1, description="codes of languages whose text is left out"
     )
 

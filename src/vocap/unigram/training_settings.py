@@ -1,12 +1,16 @@
-"""Settings that trainings share: how text is read, and how a unigram model of it is made."""
+"""Settings that trainings share: how text is read, which the section `text` of the
+configuration and options say, and how a unigram model of it is made.
+"""
 
+from dataclasses import fields
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, create_model, model_validator
 
+from vocap.errors import UsageError
 from vocap.section import ConfigSection
-from vocap.unigram.text_settings import COVERAGE, XLM_R, TextSettings, text_settings
+from vocap.unigram.text_settings import COVERAGE, PRESETS, XLM_R, TextSettings, text_settings
 
 
 def as_text_settings(value: Any) -> Any:
@@ -53,3 +57,47 @@ class UnigramTraining(ConfigSection):
     )
     text: RunText = Field(XLM_R, description="how text is read, and the rows besides pieces")
     counts: CountsPath = None
+
+
+def _text_keys() -> dict[str, Any]:
+    """`preset`, and the fields of `TextSettings`; a key that is not given has the value
+    of the preset.
+    """
+    preset = Field(
+        "xlm-r",
+        description="settings of the text. The other keys, under SentencePiece's names, change "
+        "single ones",
+    )
+    found: dict[str, Any] = {"preset": (Literal[tuple(PRESETS)], preset)}
+    for one in fields(TextSettings):
+        kind: Any = list[str] if one.default == () else one.type
+        help = one.metadata["help"]
+        found[one.name] = (kind | None, Field(None, description=f"{help[0].lower()}{help[1:-1]}"))
+    return found
+
+
+class TextSection(  # its keys are those of `TextSettings`
+    create_model(  # type: ignore[misc]
+        "TextKeys", __base__=ConfigSection, **_text_keys()
+    )
+):
+    """How text is normalised and cut, of all languages and stages.
+
+    >>> TextSection(preset="lossless", split_digits=False).settings.changed()["normalization"]
+    'identity'
+    """
+
+    @model_validator(mode="after")
+    def _usable(self) -> "TextSection":
+        try:
+            self.settings  # noqa: B018 - raises for values that contradict each other
+        except UsageError as error:
+            raise ValueError(str(error)) from None
+        return self
+
+    @property
+    def settings(self) -> TextSettings:
+        """The preset with the given keys."""
+        given = self.model_dump(exclude={"preset"}, exclude_none=True)
+        lists = {name: tuple(value) for name, value in given.items() if isinstance(value, list)}
+        return text_settings(self.preset, **{**given, **lists})
