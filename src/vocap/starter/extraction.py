@@ -170,7 +170,7 @@ class Extraction:
         if ENGLISH in self.scripts:
             english_keys = yield from self._clean(ENGLISH, english, set())
         for code in sorted(self.scripts.keys() - {ENGLISH}):
-            if any(code == language for language, _ in self.package.code):
+            if code in self.package.code:
                 yield from self._source_lines(code)
                 continue
             texts = [

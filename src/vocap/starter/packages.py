@@ -14,10 +14,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Container, Iterable
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
+
+import yaml
 
 from vocap.errors import UsageError, VocapError, log
 from vocap.files.io import file_sha256, write_text
@@ -44,8 +47,8 @@ class Package:
     english_ids: bool = (
         True  # the message ids of a gettext catalogue are English sentences, not keys
     )
-    # programming language to a pattern of the paths of its files, as a tuple of pairs
-    code: tuple[tuple[str, str], ...] = ()
+    # programming language to a pattern of the paths of its files
+    code: Mapping[str, str] = field(default_factory=dict)
 
     def match(self, path: str) -> re.Match[str] | None:
         """The match of the path of a catalogue; None for any other file."""
@@ -56,108 +59,20 @@ class Package:
         None for any other.
         """
         return next(
-            (language for language, pattern in self.code if re.fullmatch(pattern, path)), None
+            (language for language, pattern in self.code.items() if re.fullmatch(pattern, path)),
+            None,
         )
 
 
-# In the order in which their lines are taken: of equal lines the first package's stays.
-_ALL = (
-    Package(
-        "mediawiki",
-        "deb",
-        "1:1.39.17-1+deb12u2",
-        "dee6a9e1f11cf72ff9764f94815df980e120102984d15d489af079de7e980bba",
-        "GPL-2.0-or-later",
-        r"(?:[^/]+/)*i18n/(?:[^/]+/)*(?P<code>[^/.]+)\.json",
-        "json",
-        wikitext=True,
-    ),
-    Package(
-        "homeassistant",
-        "wheel",
-        "2025.4.4",
-        "b7970fe3ce3a9d032a3a5dee3cbf71b227e7f23fad14a23855ee252542ef2631",
-        "Apache-2.0",
-        r"homeassistant/components/(?:[^/]+/)*translations/(?:[^/.]+\.)?(?P<code>[^/.]+)\.json",
-        "json",
-    ),
-    Package(
-        "gramps",
-        "wheel",
-        "6.0.8",
-        "56f03bcb643320eb9f9892d4c3f8bbe7c4c4d2e4c71e56f598584af24561ec1c",
-        "GPL-2.0-or-later",
-        r"(?:[^/]+/)*locale/(?P<code>[^/]+)/LC_MESSAGES/[^/]+\.mo",
-        "mo",
-    ),
-    Package(
-        "weblate",
-        "wheel",
-        "2026.10.1",
-        "27a779ceb05fec3665081df0d3f46f4b6ac0e3f499160a1c3cb145e8e35853d2",
-        "GPL-3.0-or-later",
-        r"weblate/locale/(?P<code>[^/]+)/LC_MESSAGES/[^/]+\.mo",
-        "mo",
-    ),
-    Package(
-        "plone.app.locales",
-        "wheel",
-        "7.0.4",
-        "de96a5d0dc1fe5ab540fa6f993805c09da80a9518aa7a309e8cd1f433e3ae6aa",
-        "GPL-2.0-only",
-        r"(?:[^/]+/)*locales/(?P<code>[^/]+)/LC_MESSAGES/[^/]+\.mo",
-        "mo",
-        english_ids=False,
-    ),
-    Package(
-        "django",
-        "wheel",
-        "6.1.3",
-        "a0530e3fdac55d34ccc5893c36f6c57d7a7083064f3d414537e51473648b3290",
-        "BSD-3-Clause",
-        r"(?:[^/]+/)*locale/(?P<code>[^/]+)/LC_MESSAGES/[^/]+\.po",
-        "po",
-        code=(
-            ("python", r"django/(?:core|forms|http|template|utils|views)/(?:[^/]+/)*[^/]+\.py"),
-            (
-                "javascript",
-                r"django/(?!.*/vendor/)(?:[^/]+/)*[^/]+\.js",
-            ),  # vendor: of other projects
-        ),
-    ),
-)
-PACKAGES = {package.name: package for package in _ALL}
+def _read(name: str) -> Any:
+    return yaml.safe_load(Path(__file__).with_name(name).read_bytes())
+
+
+# in the order in which their lines are taken
+PACKAGES = {name: Package(name, **fields) for name, fields in _read("packages.yaml").items()}
 # Where Debian's package cannot be had: the same messages from MediaWiki's own site.
 MEDIAWIKI_ARCHIVE = "https://releases.wikimedia.org/mediawiki/1.39/mediawiki-1.39.17.tar.gz"
-# The same language in the same script under another name.
-_SAME = {
-    "nb": "no",
-    "nb-no": "no",
-    "fil": "tl",
-    "iw": "he",
-    "zh-hans": "zh",
-    "zh-cn": "zh",
-    "zh-hans-cn": "zh",
-    "sr-ec": "sr",
-    "sr-cyrl": "sr",
-    "sr@cyrl": "sr",
-    "kk-cyrl": "kk",
-    "tt-cyrl": "tt",
-    "tg-cyrl": "tg",
-    "ug-arab": "ug",
-    "uz-latn": "uz",
-    "pt-pt": "pt",
-    "es-419": "es",
-}
-# Regions that add nothing to the language. Others are varieties (pt-br, de-at, zh-hk)
-# and stay out.
-_HOME = {
-    "bn-bd", "bg-bg", "cs-cz", "da-dk", "el-gr", "et-ee", "fa-ir", "fi-fi", "he-il", "hi-in",
-    "hr-hr", "hu-hu", "hy-am", "id-id", "is-is", "it-it", "ja-jp", "ka-ge", "km-kh", "ko-kr",
-    "lo-la", "lt-lt", "lv-lv", "mk-mk", "my-mm", "ne-np", "nn-no", "pl-pl", "ro-ro", "ru-ru",
-    "si-lk", "sk-sk", "sl-si", "sq-al", "sv-se", "ta-in", "te-in", "th-th", "tr-tr", "uk-ua",
-    "ur-pk", "vi-vn",
-}  # fmt: skip
+CODES = _read("codes.yaml")
 
 
 def package_named(name: str) -> Package:
@@ -178,11 +93,9 @@ def paper_code(code: str, known: Container[str]) -> str | None:
     code = code.lower().replace("_", "-")
     if code in known:
         return code
-    if code in _SAME:
-        code = _SAME[code]
-    else:
-        if code in _HOME:
-            code = code.partition("-")[0]
+    code = CODES["same"].get(code, code)
+    if code in CODES["home"]:
+        code = code.partition("-")[0]
     return code if code in known else None
 
 
@@ -224,7 +137,7 @@ def fetch_package(package: Package, output: Path, archive_url: str = MEDIAWIKI_A
                 raise VocapError(
                     f"{package.name} {version}: sha256 {sha256} instead of {package.sha256}. The "
                     "package index served another file than the one pinned in "
-                    "src/vocap/starter/packages.py: check the index (PIP_INDEX_URL, pip.conf) "
+                    "src/vocap/starter/packages.yaml: check the index (PIP_INDEX_URL, pip.conf) "
                     "before trusting it"
                 )
             if origin == "apt" and sha256 != package.sha256:
