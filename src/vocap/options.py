@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
     from vocap.section import ConfigSection
-    from vocap.text_files.filters import Filters
     from vocap.tokenizer_files.id_layout import IdLayout
 
 
@@ -195,16 +194,12 @@ def languages_table(command: Command) -> Command:
 
 def filters(command: Command) -> Command:
     """The option --filters, of which the command gets `Filters`, or None."""
-
-    def parsed(_: Any, __: Any, text: str | None) -> "Filters | None":
-        from vocap.text_files.filters import parse_filters  # pydantic
-
-        return parse_filters(text) if text else None
+    from vocap.text_files.filters import parse_filters  # pydantic
 
     return click.option(
         "--filters",
         metavar="JSON",
-        callback=parsed,
+        callback=lambda _, __, text: parse_filters(text) if text else None,
         help="Conditions that a record must meet to be read. docs/corpora.md lists the keys "
         "under `filters`.",
     )(command)

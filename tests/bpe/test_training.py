@@ -23,7 +23,6 @@ from vocap.bpe.training import (
     apply,
     piece_candidates,
     token_names,
-    train_merges,
 )
 from vocap.bpe.words import (
     Pretokenization,
@@ -57,6 +56,12 @@ def vocabulary(lines: list[str], size: int, words: Regex) -> list[str]:
     trainer = trainers.BpeTrainer(vocab_size=size, show_progress=False)
     tokenizer.train_from_iterator(lines, trainer)
     return [tokenizer.id_to_token(number) for number in range(tokenizer.get_vocab_size())]
+
+
+def train_merges(alphabet, words, wanted, reserved=(), **options):
+    """The merges of one training on the words of all texts."""
+    counts = words.counts.sum(1, keepdims=True)
+    return apply(alphabet, alphabet.symbols(words), counts, wanted, reserved=reserved, **options)
 
 
 def our_merges(

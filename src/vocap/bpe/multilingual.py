@@ -18,7 +18,6 @@ from vocap.bpe.training import (
     apply,
     check_weight,
     concatenate,
-    symbols_and_counts,
 )
 from vocap.errors import VocapError, log
 from vocap.text_files.named_texts import reference_lines
@@ -78,7 +77,7 @@ def train_weighted(
     execution = execution or Execution()
     words = counting.join(map(_weighted, languages), execution.megabytes)
     log.info("%d distinct words", len(words))
-    symbols, counts = symbols_and_counts(alphabet, words)
+    symbols, counts = alphabet.symbols(words), words.counts.sum(1, keepdims=True)
     del words  # the training does not need them
     return apply(alphabet, symbols, counts, wanted, reserved=reserved, execution=execution)
 

@@ -8,7 +8,7 @@ size.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -408,22 +408,6 @@ def merges_for(merges: np.ndarray, tokens: int, base: int) -> np.ndarray:
     """
     before = np.maximum.accumulate(np.concatenate([[base - 1], merges[:, 2]]))[:-1] + 1
     return merges[before < tokens]
-
-
-def train_merges(
-    alphabet: Alphabet, words: Words, wanted: int, reserved: Sequence[str] = (), **options: Any
-) -> np.ndarray:
-    """`apply` for the words of one or several texts."""
-    return apply(
-        alphabet, *symbols_and_counts(alphabet, words), wanted, reserved=reserved, **options
-    )
-
-
-def symbols_and_counts(
-    alphabet: Alphabet, words: Words
-) -> tuple[tuple[NDArray[np.int32], NDArray[np.int64]], NDArray[np.int64]]:
-    """The symbols of words and their counts in all texts, as `apply` takes them."""
-    return alphabet.symbols(words), words.counts.sum(1, keepdims=True)
 
 
 def piece_candidates(

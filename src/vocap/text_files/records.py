@@ -125,8 +125,7 @@ class TextFile(LineFile):
     def _plain(self, block: bytes) -> bytes:
         if not (self.chosen or self.layout.split_sentences or self.layout.escaped_newlines):
             return block
-        text = block.decode("utf-8", "surrogateescape")
-        return self._joined(text[:-1].split("\n") if self.chosen else [text])
+        return self._joined(block[:-1].decode("utf-8", "surrogateescape").split("\n"))
 
     def _jsonl(self, block: bytes) -> bytes:
         field, texts, records = self.layout.field, [], []
