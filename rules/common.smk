@@ -11,6 +11,7 @@ import re
 import shlex
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from snakemake.utils import update_config
@@ -240,20 +241,20 @@ def needs(rule, minutes=30):
     """
     row = needs_of(rule)
 
-    def asked(fixed, need, factor=1):
+    def asked(need, fixed, factor=1):
         def of(wildcards, input, attempt):
             def amount(name):
                 if name == "text":
                     return input.size_mb
                 return known_amount(name, rule, dict(wildcards.items()), SETTINGS)
 
-            return int(min(attempt, HIGHEST_ATTEMPT) * (fixed + factor * need.of(amount)))
+            return int(min(attempt, HIGHEST_ATTEMPT) * (fixed + factor * need(amount)))
 
         return of
 
     return {
-        "mem_mb": asked(SNAKEMAKE_MB, row.memory_mb),
-        "runtime": asked(minutes, row.seconds, MEASURED_TIMES / 60),
+        "mem_mb": asked(partial(row.memory, SETTINGS.memory), SNAKEMAKE_MB),
+        "runtime": asked(row.seconds.of, minutes, MEASURED_TIMES / 60),
     }
 
 

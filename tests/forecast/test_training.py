@@ -7,7 +7,7 @@ import pytest
 from vocap.config import Settings
 from vocap.errors import UsageError
 from vocap.forecast.jobs import FINETUNING, PlannedJob, Workload, candidate_words, operations
-from vocap.forecast.needs import Need, needs_of, read_needs
+from vocap.forecast.needs import Need, Needs, needs_of, read_needs
 from vocap.forecast.run import _costs, disk_mb, sum_costs, workload
 from vocap.languages import default_table
 from vocap.pretraining.loss_kinds import Full, Knn
@@ -94,6 +94,18 @@ def test_a_cell_is_a_number_and_a_factor_of_an_amount():
     assert Need.parse("330 + 13 text").of({"text": 10.0}.__getitem__) == 460
     with pytest.raises(UsageError, match=r"needs\.tsv has no rule sing; add a row"):
         needs_of("sing")
+
+
+def test_a_limit_bounds_the_memory_of_trainings_that_keep_to_it():
+    cells = "1", "600 + 8 text", "0", "600 + 2 text"
+    gigabyte = {"text": 1000.0}.__getitem__
+    asked = [Needs(*map(Need.parse, cells)).memory(limit, gigabyte) for limit in (1, 3000, 9000)]
+    assert asked == [2600, 3000, 8600]
+    table = read_needs()
+    assert table["joint_descent"].memory(2000, gigabyte) < table["joint_descent"].memory(
+        None, gigabyte
+    )
+    assert table["fit"].memory(1, lambda name: 0.1) == table["fit"].memory_mb.fixed + 170
 
 
 def test_each_amount_of_the_table_has_its_meaning():

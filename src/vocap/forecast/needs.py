@@ -1,7 +1,8 @@
 """What a job needs: the table `needs.tsv`, which `vocap plan` adds up and the rules ask for.
 
 A row is of one rule or several. A cell is a fixed number and a factor of an amount, as
-`330 + 13 text`. Amounts are in millions:
+`330 + 13 text`; behind a bar stands the memory that a job needs at least where the key
+`memory` of the configuration limits it. Amounts are in millions:
 
 - `text`: bytes of text that the job reads. A forecast estimates them; a request takes the
   size of the input files.
@@ -57,17 +58,24 @@ class Needs:
     seconds: Need
     memory_mb: Need
     disk_mb: Need
+    least_mb: Need
+
+    def memory(self, limit: int | None, amount: Callable[[str], float]) -> float:
+        """Millions of bytes of memory, with a `limit` of the configuration."""
+        most = self.memory_mb.of(amount)
+        return most if limit is None else min(most, max(limit, self.least_mb.of(amount)))
 
 
 @cache
 def read_needs() -> dict[str, Needs]:
     """The table, by rule."""
     path = Path(str(resources.files("vocap.forecast"))) / "needs.tsv"
-    return {
-        rule: Needs(*(Need.parse(row[name]) for name in ("seconds", "memory_mb", "disk_mb")))
-        for row in read_tsv(path)
-        for rule in row["rules"].split()
-    }
+    found: dict[str, Needs] = {}
+    for row in read_tsv(path):
+        memory, _, least = row["memory_mb"].partition(" | ")
+        cells = row["seconds"], memory, row["disk_mb"], least or memory
+        found |= dict.fromkeys(row["rules"].split(), Needs(*map(Need.parse, cells)))
+    return found
 
 
 def needs_of(rule: str) -> Needs:

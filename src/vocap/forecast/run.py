@@ -189,7 +189,7 @@ def _costs(
                 "stage": job.stage,
                 "cpu_s": needs.seconds.of(amount) + (0.0 if tflops else seconds),
                 "gpu_s": seconds if tflops else 0.0,
-                "memory_mb": needs.memory_mb.of(amount),
+                "memory_mb": needs.memory(load_of.settings.memory, amount),
                 "disk_mb": needs.disk_mb.of(amount),
                 "fetched_mb": load_of.fetched_mb(job),
                 "gpu_memory_mb": load_of.gpu_memory_mb(job),
