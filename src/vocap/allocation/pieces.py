@@ -106,7 +106,7 @@ def grow_trunk(
             always.update(words.required)
             steps.advance()
         tokens = piece_candidates(
-            parts, list(weights.values()), int(OFFERED * largest), Execution.within(memory)
+            parts, list(weights.values()), int(OFFERED * largest), Execution(memory)
         )
         steps.advance()
     return Trunk(tokens, frozenset(always), largest)

@@ -75,7 +75,7 @@ def train_weighted(
     Of an iterator, one language at a time is in memory.
     """
     execution = execution or Execution()
-    words = counting.join(map(_weighted, languages), execution.megabytes)
+    words = counting.join(map(_weighted, languages), execution.memory)
     log.info("%d distinct words", len(words))
     symbols, counts = alphabet.symbols(words), words.counts.sum(1, keepdims=True)
     del words  # the training does not need them

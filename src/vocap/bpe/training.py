@@ -48,24 +48,12 @@ class Groups(NamedTuple):
 
 @dataclass(frozen=True)
 class Execution:
-    """How a training runs: in how many bytes of `memory`, None for no limit, as far as its
-    words and pairs allow; `progress` gets the number of tokens, now and then.
+    """How a training runs: in a process of how many MB of `memory`, None for no limit, as far
+    as its words and pairs allow; `progress` gets the number of tokens, now and then.
     """
 
     memory: int | None = None
     progress: Callable[[int], None] = lambda tokens: None
-
-    @classmethod
-    def within(
-        cls, megabytes: int | None, progress: Callable[[int], None] = lambda tokens: None
-    ) -> "Execution":
-        """An execution in a process that takes no more than so many MB."""
-        return cls(None if megabytes is None else megabytes * 10**6 - PROCESS, progress)
-
-    @property
-    def megabytes(self) -> int | None:
-        """The limit of memory in MB, for `is_large`."""
-        return None if self.memory is None else self.memory // 10**6
 
     def most_places(self, symbols: NDArray[np.int32], counts: NDArray[np.int64]) -> int | None:
         """How many places the lists of pairs may hold, beside so many symbols and counts of
@@ -74,7 +62,7 @@ class Execution:
         if self.memory is None:
             return None
         # A place takes 8 bytes; pairs, their heaps and work on them twice as much
-        left = self.memory - symbols.nbytes - 3 * counts.nbytes
+        left = self.memory * 10**6 - PROCESS - symbols.nbytes - 3 * counts.nbytes
         return max(left // 24, len(symbols) // SMALLEST)
 
 

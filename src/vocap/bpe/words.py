@@ -62,7 +62,6 @@ def count_words(
     """
     words = WordTable(len(texts), memory)
     for store, bounds, counted in _stretches(texts, how, words, counts):
-        _check(store)
         start, length, owner = word_places(how.cut, store, bounds)
         added = np.zeros((len(start), TEXTS + len(texts)), np.int64)
         added[:, TEXTS:] = counted[owner]
@@ -115,19 +114,15 @@ def join(
     """
     table = WordTable(0, memory)
     for words, chosen, counts in parts:
-        _check(words.store)
+        if (size := len(words.store)) >= 1 << 31:
+            raise VocapError(
+                f"{size} characters in distinct words are too many; train on fewer lines"
+            )
         start = words.bounds[:-1][chosen].astype(np.int32)
         table.add_counted(
             words.store, start, words.lengths[chosen].copy(), np.ascontiguousarray(counts)
         )
     return _as_words(table, slice(0, 1))
-
-
-def _check(store: np.ndarray) -> None:
-    if len(store) >= 1 << 31:
-        raise VocapError(
-            f"{len(store)} characters in distinct words are too many; train on fewer lines"
-        )
 
 
 def _as_words(table: WordTable, columns: slice) -> Words:

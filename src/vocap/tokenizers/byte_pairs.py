@@ -207,7 +207,7 @@ def choose_merges(
         def progress(tokens: int) -> None:
             steps.advance()
 
-        execution = Execution.within(order.memory, progress)
+        execution = Execution(order.memory, progress)
         if order.parity:
             return train_parity_merges(languages, alphabet, wanted, rows, order, execution)
         return train_weighted(languages, alphabet, wanted, rows.reserved, execution=execution)
