@@ -2,7 +2,6 @@
 of the version that this project is tested with.
 """
 
-import json
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -15,6 +14,7 @@ from tokenizers import Tokenizer
 
 from tests.clients.environments import prepare, run_program
 from tests.clients.tokenizers import HERE
+from vocap.files.io import read_object, write_json
 
 CLIENTS: dict[str, dict[str, Any]] = yaml.safe_load((HERE / "clients.yaml").read_text("utf-8"))
 PLAIN = ("sentencepiece", "tiktoken", "gguf")  # forms in which names of special tokens are text
@@ -67,10 +67,10 @@ def compare(client: str, files: Files, lines: Sequence[str]) -> tuple[str, dict[
     read = {name: dict(forms) for name, forms in files.items() if entry["files"] in forms}
     with tempfile.TemporaryDirectory() as folder:
         request, answer = Path(folder, "request.json"), Path(folder, "answer.json")
-        request.write_text(json.dumps({"tokenizers": read, "lines": list(lines)}), "utf-8")
+        write_json(request, {"tokenizers": read, "lines": list(lines)})
         program = HERE / "programs" / entry["program"]
         run_program(environment, entry["language"], program, request, answer)
-        found = json.loads(answer.read_text("utf-8"))
+        found = read_object(answer)
     results = {}
     for name, given in found["results"].items():
         right = expected(read[name]["huggingface"], lines, entry["files"] in PLAIN)

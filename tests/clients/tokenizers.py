@@ -28,37 +28,7 @@ VARIANTS = ("made", "trimmed", "extended")
 
 TRAINED, COMPARED = 400, 50  # lines of a language that tokenizers learn, and that clients read
 
-LETTERS = {  # of made text, where VOCAP_DATA has no real one
-    "en": "abcdefghijklmnoprstuvwyé",
-    "ru": "абвгдежзийклмнопрстуфхцчшщыьэюяё",
-    "el": "αβγδεζηθικλμνξοπρστυφχψωάέή",
-    "ar": "ابتثجحخدذرزسشصضطظعغفقكلمنهوي",
-    "hi": "अआइईकखगघचजटडतदनपबमयरलवशसहािीुूेो्ं़",
-    "th": "กขคงจชซดตทนบปผพมยรลวสหอะาิีึืุูเแโใไ่้",
-    "ja": "あいうえおかきくけこさしすせそアイウエオ東京大学日本語",
-    "ko": "가나다라마바사아자차카타파하한국어말",
-    "zh": "的一是不了人我在有他这中大来上国",
-    "ka": "აბგდევზთიკლმნოპჟრსტუფქღყშჩცძწჭხჯჰ",
-}
-
-# Letters, marks and digits of Unicode 15, 15.1 and 16: Kawi, Nag Mundari, Kannada, Arabic,
-# CJK; Garay, Todhri, Tulu-Tigalari, Kirat Rai, Latin, Cyrillic.
-YOUNG = [
-    *("\U00011f12\U00011f34\U00011f02 \U00011f13's", "\U0001e4d1\U0001e4ec\U0001e4d2 \U0001e4f1"),
-    *(
-        "ಕ\u0cf3 ಕ",
-        "\u0628\U00010efd \u0628",
-        "\U00031350\U00031351 \U0002ebf0中",
-        "\U0001df25\U0001e030",
-    ),
-    *("\U00010d5a\U00010d6a\U00010d5b \U00010d41", "\U000105c0\U000105c1. \U000105c2!"),
-    *(
-        "\U00011380\U000113b8 (\U00011381)",
-        "\U00016d43\U00016d44 \U00016d71",
-        "a\ua7cba\ua7da \ua7dc",
-    ),
-    *("\u1c89а\u1c8a", "\u0628\u0897\u0628 \U00010ec2\U00010efc"),
-]
+LETTERS, YOUNG = SETTINGS["letters"], SETTINGS["young"]
 
 
 def languages() -> list[str]:

@@ -1,32 +1,27 @@
 """sentence-transformers: the ids that a model of random weights is given for a text."""
 
-import json
 import shutil
-import sys
 import tempfile
-from pathlib import Path
 
 import sentence_transformers
 import transformers
+from answering import answer
 
-request = json.loads(Path(sys.argv[1]).read_text("utf-8"))
-results = {}
-for name, files in request["tokenizers"].items():
-    try:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(files["huggingface"])
-        shape = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1}
-        config = transformers.XLMRobertaConfig(
-            vocab_size=len(tokenizer), intermediate_size=8, max_position_embeddings=2050, **shape
-        )
-        with tempfile.TemporaryDirectory() as folder:
-            transformers.XLMRobertaModel(config).save_pretrained(folder)
-            shutil.copytree(files["huggingface"], folder, dirs_exist_ok=True)
-            model = sentence_transformers.SentenceTransformer(folder)
-            model.max_seq_length = 2048
-            around = len(tokenizer("")["input_ids"]) // 2
-            rows = [model.tokenize([line])["input_ids"][0].tolist() for line in request["lines"]]
-        results[name] = {"ids": [row[around : len(row) - around] for row in rows]}
-    except Exception as error:
-        results[name] = {"error": f"{type(error).__name__}: {error}"}
-answer = {"version": sentence_transformers.__version__, "results": results}
-Path(sys.argv[2]).write_text(json.dumps(answer), "utf-8")
+
+def read(files, lines):
+    tokenizer = transformers.AutoTokenizer.from_pretrained(files["huggingface"])
+    shape = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1}
+    config = transformers.XLMRobertaConfig(
+        vocab_size=len(tokenizer), intermediate_size=8, max_position_embeddings=2050, **shape
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        transformers.XLMRobertaModel(config).save_pretrained(folder)
+        shutil.copytree(files["huggingface"], folder, dirs_exist_ok=True)
+        model = sentence_transformers.SentenceTransformer(folder)
+        model.max_seq_length = 2048
+        around = len(tokenizer("")["input_ids"]) // 2
+        rows = [model.tokenize([line])["input_ids"][0].tolist() for line in lines]
+    return {"ids": [row[around : len(row) - around] for row in rows]}
+
+
+answer(read, sentence_transformers.__version__)

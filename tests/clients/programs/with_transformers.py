@@ -2,20 +2,17 @@
 `save_pretrained`.
 """
 
-import json
-import sys
 import tempfile
-from pathlib import Path
 
 import transformers
+from answering import answer
 
-request = json.loads(Path(sys.argv[1]).read_text("utf-8"))
 CHAT = [{"role": "user", "content": "a b"}, {"role": "assistant", "content": "c"}]
 
 
-def read(folder):
+def read_folder(folder, lines):
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-    ids = [tokenizer.encode(line, add_special_tokens=False) for line in request["lines"]]
+    ids = [tokenizer.encode(line, add_special_tokens=False) for line in lines]
     facts = {
         "around": tokenizer("a")["input_ids"],
         "pair": tokenizer("a", "b")["input_ids"],
@@ -37,16 +34,13 @@ def read(folder):
     return tokenizer, {"ids": ids, "decoded": decoded, "facts": facts}
 
 
-results = {}
-for name, files in request["tokenizers"].items():
-    try:
-        tokenizer, result = read(files["huggingface"])
-        with tempfile.TemporaryDirectory() as folder:
-            tokenizer.save_pretrained(folder)
-            again = read(folder)[1]
-        result["facts"]["saved"] = "equal" if again == result else "differs"
-        results[name] = result
-    except Exception as error:
-        results[name] = {"error": f"{type(error).__name__}: {error}"}
-answer = {"version": transformers.__version__, "results": results}
-Path(sys.argv[2]).write_text(json.dumps(answer), "utf-8")
+def read(files, lines):
+    tokenizer, result = read_folder(files["huggingface"], lines)
+    with tempfile.TemporaryDirectory() as folder:
+        tokenizer.save_pretrained(folder)
+        again = read_folder(folder, lines)[1]
+    result["facts"]["saved"] = "equal" if again == result else "differs"
+    return result
+
+
+answer(read, transformers.__version__)
