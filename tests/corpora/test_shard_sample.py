@@ -16,7 +16,7 @@ from pyarrow import parquet
 from tests.server import RangeServer, at_work
 from vocap.corpora.stage import sample_corpus
 from vocap.errors import VocapError
-from vocap.storage.listing import Listing, list_shards
+from vocap.storage.listing import list_shards
 from vocap.text_files.parquet import FOOTER, Footer
 
 SHARDS, ROWS = 24, 3000
@@ -140,25 +140,6 @@ def test_as_many_shards_as_quotas_fit_into_the_limit(tmp_path, caplog):
     assert low <= SHARDS * 65_000 <= high
 
 
-def test_small_files_beside_large_ones_are_read_whole_or_not(tmp_path):
-    """Small ones, of one block of compressed data each, with the same share of lines."""
-    for shard in range(SHARDS):
-        lines = made_lines(shard, 3000 if shard % 2 else 50)
-        compress = gzip.compress if shard % 2 else zstd.compress
-        body = compress("".join(f"{shard} {line}\n" for line in lines).encode())
-        (tmp_path / f"{shard:02}.txt").write_bytes(body)
-    listing, small = list_shards([str(tmp_path)]), []
-    for seed in range(60):
-        found = sampled(listing, scan_bytes=listing.total // 6, max_sentences=10**5, seed=seed)
-        assert found.stats["scanned_bytes"] <= listing.total // 6
-        shards = [int(line.split()[0]) for line in found.train + found.heldout]
-        small.append(np.bincount(shards, minlength=SHARDS)[::2])
-    assert set(np.unique(small)) == {0, 50}
-    shares = np.mean(small, 1) / 50
-    assert abs(shares.mean() - 1 / 6) < 3 * shares.std() / len(shares) ** 0.5
-    assert shares.std() < 0.3
-
-
 def test_a_remote_text_that_is_small_is_read_whole(tmp_path):
     body = gzip.compress("".join(f"{line}\n" for line in made_lines(1)).encode())
     with at_work(RangeServer()) as server:
@@ -167,7 +148,6 @@ def test_a_remote_text_that_is_small_is_read_whole(tmp_path):
         stats = sampled(listing, max_sentences=10**6).stats
     assert stats["complete"] and stats["n"] == stats["read"] == 3 * ROWS
     assert stats["n_interval"] == [stats["n"], stats["n"]]
-    assert isinstance(listing, Listing)
 
 
 def test_a_limit_below_a_block_of_compressed_data(tmp_path):

@@ -89,16 +89,7 @@ def test_every_language_without_text_is_named_at_once():
 
 
 def test_files_of_the_user_s():
-    settings = corpora(
-        source="mine",
-        sources={
-            "mine": {
-                "path": ["/d/{lang}.1.gz", "/d/{lang}.2.gz"],
-                "format": "tsv:2",
-                "codes": {"no": "nob"},
-            }
-        },
-    )
+    settings = corpora(**CASES["own files"])
     (found,) = resolve_all(settings, [TABLE["no"]]).values()
     assert found.paths == ["/d/nob.1.gz", "/d/nob.2.gz"] and not found.remote
     assert words_of(found.sampling()) == ["--format=tsv:2", "--source=mine"]
@@ -106,11 +97,7 @@ def test_files_of_the_user_s():
 
 def test_a_tilde_is_the_home_folder(monkeypatch):
     monkeypatch.setenv("HOME", "/home/me")
-    found = corpora(
-        source="mine",
-        sources={"mine": {"path": "~/text/{lang}.txt"}},
-        parallel="~/parallel/{lang}.txt",
-    )
+    found = corpora(**CASES["with a tilde"])
     assert found.sources["mine"].path == ["/home/me/text/{lang}.txt"]
     assert found.parallel == "/home/me/parallel/{lang}.txt"
 
@@ -159,16 +146,11 @@ def test_two_languages_of_one_remote_pattern():
 
 
 def test_options_of_clients_go_by_the_environment_and_are_never_shown():
-    mine = {"path": "s3://b/{lang}/*", "storage_options": {"secret": "geheim", "anon": False}}
-    settings = corpora(
-        source="mine",
-        languages={"de": "web"},
-        sources={"mine": mine, "web": {"url": "https://a.example/{lang}"}},
-    )
+    settings = corpora(**CASES["with options"])
     sources = resolve_all(settings, [TABLE["ka"], TABLE["de"]])
     variables = client_variables(sources.values())
     assert {key: json.loads(value) for key, value in variables.items()} == {
-        "FSSPEC_S3": mine["storage_options"]
+        "FSSPEC_S3": {"secret": "geheim", "anon": False}
     }
     assert "geheim" not in f"{settings!r} {settings.model_dump_json()} {sources}"
     other = {"path": "s3://c/{lang}/*", "storage_options": {"secret": "anders"}}

@@ -11,10 +11,12 @@ import re
 import pytest
 
 import vocap
+from tests.cases import read_cases
 from vocap.allocation.settings import Allocation
 from vocap.config import Settings
 from vocap.corpora.sources import PACKAGES, starter_table
 from vocap.errors import VocapError
+from vocap.files.io import write_json
 from vocap.forecast.texts import (
     REACH,
     check_files,
@@ -36,19 +38,13 @@ LINES = [
 TEXT = "".join(line + "\n" for line in LINES).encode()
 
 
+CASES = read_cases(__file__)
+
+
 def settings(source, **corpora):
-    return Settings.model_validate(
-        {
-            "languages": ["de"],
-            "corpora": {
-                "source": "mine",
-                "sources": {"mine": source},
-                "table": str(default_table()),
-                **corpora,
-            },
-            "vocabularies": {"sizes": [100]},
-        }
-    )
+    corpora = {"source": "mine", "sources": {"mine": source}, **corpora}
+    corpora |= {"table": str(default_table())}
+    return Settings.model_validate(CASES["settings"] | {"corpora": corpora})
 
 
 @pytest.mark.parametrize(
@@ -217,28 +213,16 @@ def test_the_starter_table_and_a_part_of_its_packages():
 def test_an_earlier_run_is_believed_if_it_read_the_same_source(tmp_path):
     path = tmp_path / "de.txt"
     path.write_bytes(TEXT)
-    stats = {
-        "source": "mine",
-        "complete": True,
-        "read": 50,
-        "kept": 40,
-        "n": 40,
-        "bytes": 5000,
-        "scanned_bytes": 900,
-    }
+    stats = CASES["earlier run"]
     folder = tmp_path / "results" / "corpora" / "de"
     folder.mkdir(parents=True)
-    (folder / "stats.json").write_text(json.dumps(stats))
+    write_json(folder / "stats.json", stats)
     config = settings({"path": str(path)})
     text = estimate_texts(config, tmp_path / "results")["de"]
-    assert (text.basis, text.lines, text.line_bytes, text.stored_mb) == (
-        "earlier run",
-        40,
-        100,
-        900 / 1e6,
-    )
-    for change in ({"source": "other"}, {"complete": False, "n": 400}, {"read": 0}):
-        (folder / "stats.json").write_text(json.dumps({**stats, **change}))
+    assert text.basis == "earlier run"
+    assert (text.lines, text.line_bytes, text.stored_mb) == (40, 100, 900 / 1e6)
+    for change in CASES["of another source or in part"]:
+        write_json(folder / "stats.json", stats | change)
         assert estimate_texts(config, tmp_path / "results")["de"].basis == "files"
     (folder / "stats.json").write_text("{")
     assert estimate_texts(config, tmp_path / "results")["de"].basis == "files"

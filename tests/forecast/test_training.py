@@ -4,6 +4,7 @@ of needs, and the costs of jobs by hand.
 
 import pytest
 
+from tests.cases import read_cases
 from vocap.config import Settings
 from vocap.errors import UsageError
 from vocap.forecast.jobs import FINETUNING, PlannedJob, Workload, candidate_words, operations
@@ -15,6 +16,7 @@ from vocap.pretraining.settings import ModelSettings, Shape, encoder_operations
 
 torch = pytest.importorskip("torch")
 
+CASES = read_cases(__file__)
 SMALL = Shape(layers=2, hidden=64, heads=4, intermediate=256, positions=32)
 
 
@@ -55,18 +57,18 @@ def test_a_training_is_its_layers_its_output_layer_and_its_index():
     assert words["both"] == pytest.approx(0.3 * 5000 + 0.7 * words["knn"])
 
 
-@pytest.mark.parametrize(
-    ("k", "words"), [(5, 10_000), (10, 17_000), (25, 37_000), (50, 57_000), (100, 88_000)]
-)
+@pytest.mark.parametrize(("k", "words"), CASES["candidates"])
 def test_candidates_are_near_the_papers_table(k, words):
     recipe = ModelSettings(tokenizer="t", loss=Knn(k=k))
     assert candidate_words(recipe, 500_000, 512) == pytest.approx(words, rel=0.15)
 
 
-def run_of(**sections) -> Workload:
+def run_of(name: str, **sections) -> Workload:
+    """A run with the sections of that name in the file of cases."""
     corpora = {"sources": {"starter": {"starter": True}}, "table": str(default_table())}
-    sizes = {"sizes": [1000, 2000]}
-    config = {"languages": ["de", "en"], "corpora": corpora, "vocabularies": sizes, **sections}
+    config = CASES["every run"] | CASES[name] | {"corpora": corpora}
+    for section, entries in sections.items():
+        config[section] = config.get(section, {}) | entries
     return workload(Settings.model_validate(config))
 
 
@@ -76,10 +78,7 @@ def test_fp16_takes_the_memory_of_bf16():
     """
     names = ("auto", "fp32", "bf16", "fp16")
     models = {name: model(loss=Full(), precision=name).model_dump() for name in names}
-    found = run_of(
-        tokenizers={"t": {"kind": "joint", "total": 1000}},
-        pretraining={"block": 32, "models": models},
-    )
+    found = run_of("one joint", pretraining={"block": 32, "models": models})
     held = {name: found.gpu_memory_mb(PlannedJob("pretrain", "", {"name": name})) for name in names}
     assert held["auto"] == held["bf16"] == held["fp16"]
     tokens, masked = 2 * 32, int(0.15 * 2 * 32) + 2
@@ -109,17 +108,7 @@ def test_a_limit_bounds_the_memory_of_trainings_that_keep_to_it():
 
 
 def test_each_amount_of_the_table_has_its_meaning():
-    found = run_of(
-        allocation={"v": {"total": 3000}},
-        tokenizers={
-            "v": {"kind": "vocap", "allocation": "v"},
-            "j": {"kind": "joint", "total": 4000},
-        },
-        pretraining={
-            "models": {"m": {"tokenizer": "j", "loss": {"kind": "full"}, "export_steps": [5, 6]}}
-        },
-        correlation={"sizes": [1000]},
-    )
+    found = run_of("all amounts")
     de, en = found.texts.values()
     whole = sum(text.lines * text.line_bytes for text in (de, en)) / 1e6
 
@@ -146,26 +135,20 @@ def test_each_amount_of_the_table_has_its_meaning():
 
 def test_trainings_that_differ_in_more_than_t_are_jobs_of_their_own_t():
     """Each tokenizer takes its own T from a training, whatever else shares its alpha."""
-    tokenizers = {
-        "a": {"kind": "joint", "total": 4000},
-        "b": {"kind": "joint", "total": 9000, "byte_fallback": True},
-    }
-    found = run_of(tokenizers=tokenizers)
-    jobs = [PlannedJob("joint_descent", f"tokenizers/{name}") for name in tokenizers]
+    found = run_of("two joints")
+    jobs = [PlannedJob("joint_descent", f"tokenizers/{name}") for name in "ab"]
     first, second = _costs(found, jobs, [0, 0], None).to_dict("records")
     assert first == second
-    picks = {name: [PlannedJob("pick_joint", "", {"name": name})] for name in tokenizers}
-    a, b = (disk_mb(found.settings, jobs) for jobs in picks.values())
+    a, b = (
+        disk_mb(found.settings, [PlannedJob("pick_joint", "", {"name": name})]) for name in "ab"
+    )
     assert b == pytest.approx(9 / 4 * a)
 
 
 def test_costs_by_hand():
-    found = run_of(
-        tokenizers={"j": {"kind": "joint", "total": 1000}},
-        pretraining={"models": {"m": {"tokenizer": "j", "loss": "full"}}},
-    )
+    found = run_of("one model")
     jobs = [
-        PlannedJob("export", "tokenizers/export/j", {"name": "j"}),
+        PlannedJob("export", "tokenizers/export/t", {"name": "t"}),
         PlannedJob("pretrain", "pretraining/m", {"name": "m"}),
     ]
     work = [found.operations(job) for job in jobs]
@@ -177,7 +160,7 @@ def test_costs_by_hand():
     assert on_cpu["gpu_s"].sum() == 0
     assert on_cpu.loc["pretraining/m", "cpu_s"] == pytest.approx(work[1] / 1e11 + 3)
     memory = export.memory_mb.fixed + export.memory_mb.factor * 0.001
-    assert on_cpu.loc["tokenizers/export/j", "memory_mb"] == pytest.approx(memory)
+    assert on_cpu.loc["tokenizers/export/t", "memory_mb"] == pytest.approx(memory)
     whole = sum_costs(on_cpu.assign(all="total"), "all")["total"]
     assert (whole["jobs"], whole["cpu_s"]) == (2, pytest.approx(on_cpu["cpu_s"].sum()))
     assert whole["memory_mb"] == on_cpu["memory_mb"].max()
@@ -187,11 +170,7 @@ def test_fine_tuning_is_priced_by_its_tokens(tmp_path):
     """One epoch of a file of 4,000 bytes, no other file: 1,000 tokens, and no evaluation."""
     (tmp_path / "xnli").mkdir()
     (tmp_path / "xnli" / "train-en.tsv").write_text("x" * 3999 + "\n")
-    found = run_of(
-        tokenizers={"j": {"kind": "joint", "total": 1000}},
-        pretraining={"models": {"m": {"tokenizer": "j"}}},
-        finetuning={"xtreme": str(tmp_path), "tasks": ["xnli"]},
-    )
+    found = run_of("one model", finetuning={"xtreme": str(tmp_path), "tasks": ["xnli"]})
     words = {"tuned": "finetuning/m", "training": "xnli", "epochs": "1", "seed": "1"}
     job = PlannedJob("finetune", "", words)
     sizes = found.sizes_of("xnli")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from sentencepiece import SentencePieceProcessor
 
+from tests.cases import read_cases
 from tests.made_text import draw_sentences, write_lines
 from vocap.options import parse_layout
 from vocap.pretraining.tokenizing import tokenize_language
@@ -19,21 +20,10 @@ from vocap.tokenizers.joint import descend_joint
 from vocap.tokenizers.settings import JointTraining
 from vocap.tokenizers.weighted_text import sampled_text
 
-LETTERS = {
-    "de": "abcdefghiklmnoprstuwz",
-    "ja": "日本語文字列計算機学習言葉前後左右上下中",
-    "ru": "абвгдежзиклмнопрстуя",
-}
+CASES = read_cases(__file__)
+LETTERS, RECIPE = CASES["letters"], CASES["recipe"]
 TOTAL = 400
 LENGTH = 64
-
-# one layer, a few steps
-RECIPE = {
-    "loss": {"kind": "knn", "k": 5, "every": 4},
-    "shape": {"layers": 1, "hidden": 16, "heads": 2, "intermediate": 32, "positions": LENGTH},
-    "steps": 12, "batch": 8, "micro_batch": 4, "warmup": 3, "learning_rate": 1e-2, "log_every": 4,
-    "checkpoint_every": 1, "heldout_blocks": 2,
-}  # fmt: skip
 
 
 def make_lines(language: str, count: int, seed: int = 0) -> list[str]:
@@ -102,17 +92,9 @@ def pretrain_arguments(folder: Path, layout: str = "xlm-r", **changes) -> list[s
 
 
 def arguments(tokenizer: Path, tokens: Path, **changes) -> list[str]:
-    settings = json.dumps(RECIPE | changes)
-    return [
-        "--tokenizer",
-        str(tokenizer),
-        "--tokens",
-        str(tokens),
-        "--settings-json",
-        settings,
-        "--threads",
-        "1",
-    ]
+    named = {"tokenizer": str(tokenizer), "tokens": str(tokens)}
+    named |= {"settings-json": json.dumps(RECIPE | changes), "threads": "1"}
+    return [word for name, value in named.items() for word in (f"--{name}", value)]
 
 
 def with_settings(arguments: list[str], **changes) -> list[str]:

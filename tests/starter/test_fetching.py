@@ -4,7 +4,6 @@ leaves this machine.
 
 import dataclasses
 import hashlib
-import json
 import os
 import shutil
 
@@ -14,6 +13,7 @@ from tests.archives import CONTROL, debian_bytes, tar_bytes, write_zip
 from tests.commands import ended
 from tests.server import RangeServer, at_work
 from vocap.corpora import download
+from vocap.files.io import read_object
 from vocap.starter.packages import PACKAGES, fetch_package
 
 NOWHERE = "http://127.0.0.1:9"  # the discard port: nobody listens
@@ -27,7 +27,7 @@ WHEEL = {
 
 
 def description(output):
-    return json.loads(output.with_name(output.name + ".json").read_text(encoding="utf-8"))
+    return read_object(output.with_name(output.name + ".json"))
 
 
 def is_alone(output):

@@ -1,6 +1,5 @@
 """Parallel text out of held-out messages, by brute force on made packages."""
 
-import json
 import random
 from collections import defaultdict
 from itertools import chain
@@ -11,6 +10,7 @@ import pytest
 from tests.archives import write_zip
 from tests.commands import ended
 from tests.starter.test_packages import po
+from vocap.files.io import read_object
 from vocap.starter import cleaning
 from vocap.starter.merging import LEAST_PART
 
@@ -198,7 +198,7 @@ def test_the_most_translated_messages_are_chosen(made):
 
 def test_the_report_counts_the_shared_lines(made):
     folder, _ = made
-    report = json.loads((folder / "text/report.json").read_text())
+    report = read_object(folder / "text/report.json")
     for language in SCRIPTS:
         counted = [sum(map(bool, part)) for part in held_out(folder, language)]
         found = report["languages"][language]["parallel"]

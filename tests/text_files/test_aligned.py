@@ -58,23 +58,14 @@ def environment(tmp_path):
 
 def test_the_configuration_comes_first(environment):
     for starter in (None, "starter/text"):
-        test, development = (
-            evaluation_text(OWN, ["de"], starter, environment),
-            development_text(OWN, starter),
-        )
-        assert (test.pattern, test.name, test.folder) == (
-            "test/{lang}.txt",
-            "test/{lang}.txt",
-            None,
-        )
-        assert development.pattern == "dev/{lang}.txt"
+        test = evaluation_text(OWN, ["de"], starter, environment)
+        assert test.pattern == test.name == "test/{lang}.txt" and test.folder is None
+        assert development_text(OWN, starter).pattern == "dev/{lang}.txt"
 
 
 def test_the_starter_corpus_has_both(environment):
-    test, development = (
-        evaluation_text(NONE, ["de"], "starter/text", {}),
-        development_text(NONE, "starter/text"),
-    )
+    test = evaluation_text(NONE, ["de"], "starter/text", {})
+    development = development_text(NONE, "starter/text")
     assert test.pattern == "starter/text/parallel/test/{lang}.txt"
     assert development.pattern == "starter/text/parallel/development/{lang}.txt"
     assert test.inputs(["de"]) == development.inputs(["de"]) == ["starter/text"]
@@ -87,10 +78,6 @@ def test_ntrex_takes_the_place_of_the_test_text_alone(environment, tmp_path):
     assert found.pattern == f"{tmp_path}/text/ntrex/{{lang}}.txt.xz"
     assert str(tmp_path) not in found.name and found.folder is None
     assert found.inputs(["de", "la"]) == [f"{tmp_path}/text/ntrex/de.txt.xz"]
-    for languages, variables in (
-        (["la"], environment),
-        (["de"], {VARIABLE: str(tmp_path / "none")}),
-        (["de"], {}),
-    ):
-        found = evaluation_text(NONE, languages, "starter/text", variables)
+    for language, variables in (("la", environment), ("de", {VARIABLE: "nowhere"}), ("de", {})):
+        found = evaluation_text(NONE, [language], "starter/text", variables)
         assert found.folder == "starter/text"

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.cases import refused
-from tests.commands import caller
+from tests.commands import caller, ended, sample_words
+from tests.made_text import write_lines
 from vocap.errors import UsageError
 from vocap.text_files import MAX_LINE_BYTES, Layout
 from vocap.text_files.lines import document_lines, escape_line, holds_documents, unescape_line
@@ -56,7 +57,7 @@ def test_parts_are_the_document_cut_behind_line_ends(text, most):
 def write(path, kind: str) -> str:
     """The documents as a file; the format for it."""
     if kind == "jsonl":
-        path.write_text("".join(json.dumps({"text": text}) + "\n" for text in DOCUMENTS), "utf-8")
+        write_lines(path, (json.dumps({"text": text}) for text in DOCUMENTS))
     else:
         pyarrow = pytest.importorskip("pyarrow")
         from pyarrow import parquet
@@ -67,9 +68,7 @@ def write(path, kind: str) -> str:
 
 def sample(folder, kind: str) -> None:
     layout = write(folder / "text", kind)
-    line = "sample {folder}/text --language python --format {layout} --documents "
-    line += "--train {folder}/train.txt --heldout {folder}/heldout.txt --stats {folder}/stats.json"
-    caller(folder=folder, layout=layout)(line)
+    ended(*sample_words(folder, folder / "text", "--documents", language="python", format=layout))
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "parquet"])
@@ -120,26 +119,11 @@ def test_blocks_for_pre_training_hold_the_documents(tmp_path):
     model = tmp_path / "own.model"
     model.write_bytes(serialize(relayout(read_model(tmp_path / "stock.model"), "stock")))
     layout = Layout.parse("jsonl:text", documents=True)
-    tokenize_language(
-        "python",
-        [str(tmp_path / "text")],
-        layout,
-        tmp_path / "heldout.txt",
-        model,
-        tmp_path / "python",
-        8192,
-    )
-    found, processor = (
-        open_language(tmp_path / "python"),
-        sentencepiece.SentencePieceProcessor(str(model)),
-    )
+    texts, out = [str(tmp_path / "text")], tmp_path / "python"
+    tokenize_language("python", texts, layout, tmp_path / "heldout.txt", model, out, 8192)
+    found, processor = open_language(out), sentencepiece.SentencePieceProcessor(str(model))
     for blocks, name in ((found.train, "train"), (found.heldout, "heldout")):
-        ids = [
-            token
-            for number in range(len(blocks))
-            for token in blocks[number].tolist()
-            if token not in (0, 2)
-        ]
+        ids = [token for token in blocks.tokens.tolist() if token not in (0, 2)]
         texts = [*read_lines(tmp_path / f"{name}.txt")]
         assert sorted(ids) == sorted(token for text in texts for token in processor.encode(text))
         assert int(blocks.size_bytes.sum()) == sum(len(text.encode()) for text in texts)

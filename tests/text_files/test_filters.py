@@ -13,6 +13,7 @@ from tests.commands import caller
 from tests.made_text import write_lines
 from vocap.corpora.stage import sample_corpus
 from vocap.errors import UsageError, VocapError
+from vocap.files.io import read_object
 from vocap.text_files import filters
 from vocap.text_files.filters import Distinct, RecordFilter, count_letters, parse_filters
 
@@ -81,18 +82,14 @@ def test_conditions():
 def test_numbers_of_more_bits_than_are_compared_are_one_line(tmp_path, values, sign, limit):
     given = parse_filters(json.dumps({"where": [["hash", sign, limit]]}))
     records = [{"text": f"Line {number}.", "hash": one} for number, one in enumerate(values)]
-    (tmp_path / "a.jsonl").write_text("".join(json.dumps(one) + "\n" for one in records))
+    write_lines(tmp_path / "a.jsonl", map(json.dumps, records))
     with pytest.raises(VocapError, match=r"a\.jsonl: where .*'hash'.* from -2\^63 to 2\^63 - 1"):
         sample_corpus(tmp_path / "a.jsonl", language="en", format="jsonl:text", filters=given)
     if limit == 2**63 + 12:
-        parquet.write_table(
-            pyarrow.table({"text": ["a", "b"], "hash": pyarrow.array(values, pyarrow.uint64())}),
-            tmp_path / "a.parquet",
-        )
+        path, hashes = tmp_path / "a.parquet", pyarrow.array(values, pyarrow.uint64())
+        parquet.write_table(pyarrow.table({"text": ["a", "b"], "hash": hashes}), path)
         with pytest.raises(VocapError, match=r"a\.parquet: where .*'hash'.* from -2\^63"):
-            sample_corpus(
-                tmp_path / "a.parquet", language="en", format="parquet:text", filters=given
-            )
+            sample_corpus(path, language="en", format="parquet:text", filters=given)
 
 
 @pytest.mark.parametrize(("given", "said"), CASES["refused"])
@@ -111,7 +108,7 @@ KEPT = [record["text"] for record in RECORDS if record["meta"]["score"] >= 0.4]
 
 @pytest.fixture
 def record_files(tmp_path):
-    (tmp_path / "text.jsonl").write_text("".join(json.dumps(one) + "\n" for one in RECORDS))
+    write_lines(tmp_path / "text.jsonl", map(json.dumps, RECORDS))
     parquet.write_table(pyarrow.Table.from_pylist(RECORDS), tmp_path / "text.parquet")
     return tmp_path
 
@@ -136,7 +133,7 @@ def test_the_command_takes_the_script_of_the_table(tmp_path):
     outputs = " ".join(f"--{name} {{tmp}}/{name}" for name in ("train", "heldout", "stats"))
     line = f"sample {{tmp}}/text.txt {outputs} --language "
     call(line + "ru --filters {least}")
-    assert json.loads((tmp_path / "stats").read_text())["filtered"] == {"min_script": 34}
+    assert read_object(tmp_path / "stats")["filtered"] == {"min_script": 34}
     says = "min_script: the table of languages has no 'xx'"
     refused(call, line + "xx --filters {least}", says, 2)
     says = "where: text of format 'text' has no other fields"

@@ -1,18 +1,18 @@
 """Folders, patterns and addresses where a path is asked for."""
 
 import gzip
-import json
 import os
 from pathlib import Path
 
 import pytest
 
 from tests.cases import read_cases
-from tests.corpora.test_commands import sample_words, vocap
+from tests.commands import ended, sample_words
 from tests.storage.objects import local_objects
 from vocap.corpora.settings import Corpora, resolve_all
 from vocap.corpora.stage import sample_corpus
 from vocap.errors import UsageError, VocapError
+from vocap.files.io import read_object
 from vocap.files.paths import expand, expand_all
 from vocap.languages import read_languages
 from vocap.storage.listing import list_shards
@@ -118,9 +118,8 @@ def test_empty_files_of_a_bucket_are_left_out_and_counted(tmp_path):
     with local_objects() as store:
         store.put("made", {"lang=de/": b"", "lang=de/_SUCCESS": b"", "lang=de/1.txt": text})
         words = sample_words(tmp_path / "out", "s3://made/lang=de/", language="de")
-        done = vocap(*words, **store.environment())
-    assert done.returncode == 0, done.stderr
-    stats = json.loads((tmp_path / "out/stats.json").read_text())
+        ended(*words, **store.environment())
+    stats = read_object(tmp_path / "out/stats.json")
     assert stats["read"] == 40 and stats["complete"] and stats["empty_files"] in (1, 2)
 
 
@@ -128,9 +127,8 @@ def test_sampling_a_folder_and_a_pattern(folder, tmp_path):
     (folder / "own.json").unlink()  # records by its name
     (folder / "packed.gz").write_bytes(gzip.compress(b"One more line.\n" * 9))
     for text, read in ((folder, 7 + 9), (f"{folder}/a*.txt", 3)):
-        done = vocap(*sample_words(tmp_path, text, language="ko"))
-        assert done.returncode == 0, done.stderr
-        assert json.loads((tmp_path / "stats.json").read_text())["read"] == read
+        ended(*sample_words(tmp_path, text, language="ko"))
+        assert read_object(tmp_path / "stats.json")["read"] == read
 
 
 def test_a_pattern_or_folder_without_files_is_named(tmp_path):
@@ -139,10 +137,9 @@ def test_a_pattern_or_folder_without_files_is_named(tmp_path):
         ("ko/*.txt", "no file matches this pattern"),
         ("empty", "a folder without files"),
     ):
-        done = vocap(*sample_words(tmp_path / "out", path, language="ko"), cwd=tmp_path)
-        assert done.returncode == 1 and done.stderr.startswith(
-            f"vocap: error: {path}: {problem}; put text in ko"
-        )
+        words = sample_words(tmp_path / "out", path, language="ko")
+        said = ended(*words, cwd=tmp_path, status=1).stderr
+        assert said.startswith(f"vocap: error: {path}: {problem}; put text in ko")
 
 
 def resolved(path, languages=("ko",)):
@@ -172,13 +169,7 @@ def test_a_file_that_a_workflow_cannot_take(folder):
         resolved(f"{folder.parent}/{{lang}}")
 
 
-@pytest.mark.parametrize(
-    ("place", "message"),
-    [
-        ({"sources": {"mine": {"url": "data/{lang}.txt"}}}, "an address starts with http:// or"),
-        ({"parallel": "hf://datasets/x/{lang}"}, "hf:// paths are not read here"),
-    ],
-)
+@pytest.mark.parametrize(("place", "message"), CASES["no address"])
 def test_places_that_take_no_address(place, message):
     with pytest.raises(ValueError, match=message):
         Corpora.model_validate(place)

@@ -65,15 +65,6 @@ def test_told_apart_by_content_not_by_name(file, kind):
     assert blocks.ended and blocks.consumed == blocks.size == len(PACKED[kind])
 
 
-@pytest.mark.parametrize("kind", COMPRESSED)
-def test_several_members(file, kind):
-    third = len(TEXT) // 3
-    pieces = [
-        PACKERS[kind](TEXT[start : start + third + 1]) for start in range(0, len(TEXT), third + 1)
-    ]
-    assert unpacked(file(b"".join([*pieces, PACKERS[kind](b"")]))) == TEXT
-
-
 def skippable(number, content=b"abcd"):
     """A frame that holds no text (RFC 8878, section 3.1.2)."""
     return struct.pack("<II", 0x184D2A50 + number, len(content)) + content
@@ -162,15 +153,6 @@ def test_cut_on_purpose(file, kind):
     assert not blocks.ended and blocks.consumed == len(packed) // 2 and blocks.size == len(packed)
     prefix = LineFile(file(packed[: len(packed) // 2], "prefix"), cut=True)
     assert b"".join(prefix.blocks()) == got and not prefix.ended
-
-
-@pytest.mark.parametrize("kind", COMPRESSED)
-def test_corrupt(file, kind):
-    packed = bytearray(PACKED[kind])
-    middle = len(packed) // 2
-    packed[middle : middle + 200] = random.Random(1).randbytes(200)
-    with pytest.raises(VocapError, match=r"text\.txt: the \w+ data .*(again|by hand)"):
-        unpacked(file(bytes(packed)))
 
 
 def test_pipe(tmp_path):
