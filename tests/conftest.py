@@ -114,11 +114,9 @@ def smoke(tmp_path_factory) -> Path:
             workflow = copy_workflow(folder / "smoke")
             run = workflow.snakemake("tokenizers", configfile="config/smoke.yaml")
             if run.returncode:
-                smoke = yaml.safe_load((ROOT.parent / "config/smoke.yaml").read_text("utf-8"))
+                path = workflow.folder / "config/smoke.yaml"
+                smoke = yaml.safe_load(path.read_text("utf-8"))
                 made = {"source": "made", "sources": {"made": {"path": "text/{lang}.txt"}}}
-                (workflow.folder / "test.yaml").write_text(
-                    yaml.safe_dump(smoke | {"corpora": made})
-                )
-                run = workflow.snakemake("tokenizers")
-            assert run.returncode == 0, run.stdout[-4000:]
+                path.write_text(yaml.safe_dump(smoke | {"corpora": made}))
+                workflow.ran("tokenizers", configfile="config/smoke.yaml")
     return folder / "smoke/results/smoke"

@@ -15,18 +15,14 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.cases import read_cases
 from tests.made_text import draw_sentences
 
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
 
-# Letters of three scripts: enough words for a curve of a few sizes, in a second of
-# training each.
-ALPHABETS = {
-    "de": "abcdefghiklmnoprstuwz",
-    "ru": "абвгдежзиклмнопрстуя",
-    "ja": "日本語文字列計算機学習言葉前後左右上下中東西南北",
-}
+CASES = read_cases(__file__)
+ALPHABETS, MODEL = CASES["alphabets"], CASES["model"]
 
 
 def make_text(language: str, lines: int = 1500, seed: int = 0) -> str:
@@ -46,22 +42,7 @@ class Workflow:
         """Write test.yaml: the base configuration of these tests with `changes` on its
         top-level keys.
         """
-        config = {
-            "languages": ["de", "ja", "ru"],
-            "corpora": {
-                "source": "made",
-                "sources": {"made": {"path": "text/{lang}.txt"}},
-                "mix": {"sentences": 2000},
-            },
-            "vocabularies": {"sizes": [50, 150, 300]},
-            "allocation": {"a": {"total": 500, "beta": 0.7}, "b": {"total": 500, "beta": 0.5}},
-            "tokenizers": {
-                "vocap": {"kind": "vocap", "allocation": "a"},
-                "joint": {"kind": "joint", "total": 300},
-                "mono": {"kind": "mono", "language": "ru", "size": 150},
-            },
-            "pretraining": {"block": 64, "models": {}},
-        }
+        config = dict(CASES["base"])
         for key, value in changes.items():
             config[key] = {**config[key], **value} if isinstance(config.get(key), dict) else value
         (self.folder / "test.yaml").write_text(yaml.safe_dump(config, allow_unicode=True), "utf-8")
@@ -105,11 +86,21 @@ class Workflow:
                 raise
         return subprocess.CompletedProcess(process.args, process.returncode, said)
 
+    def ran(self, *arguments: str, **options: Any) -> str:
+        """What a run says that ends well."""
+        run = self.snakemake(*arguments, **options)
+        assert run.returncode == 0, run.stdout[-4000:]
+        return run.stdout
+
+    def refused(self, *arguments: str, **options: Any) -> str:
+        """What a run says that ends with an error, without a traceback."""
+        run = self.snakemake(*arguments, **options)
+        assert run.returncode != 0 and "Traceback" not in run.stdout, run.stdout[-4000:]
+        return run.stdout
+
     def planned(self, *arguments: str, configfile: str | None = "test.yaml") -> dict[str, int]:
         """The jobs that a dry run names: rule to count."""
-        run = self.snakemake("-n", *arguments, configfile=configfile)
-        assert run.returncode == 0, run.stdout
-        return parse_counts(run.stdout)
+        return parse_counts(self.ran("-n", *arguments, configfile=configfile))
 
 
 def parse_counts(output: str) -> dict[str, int]:
@@ -153,8 +144,7 @@ def workflow(tmp_path: Path) -> Workflow:
 def finished_once(tmp_path_factory) -> Workflow:
     """One copy that has run to its end; tests take copies of it."""
     workflow = copy_workflow(tmp_path_factory.mktemp("finished") / "clone")
-    run = workflow.snakemake()
-    assert run.returncode == 0, run.stdout
+    workflow.ran()
     return workflow
 
 
@@ -162,9 +152,7 @@ def finished_once(tmp_path_factory) -> Workflow:
 def paper_dry_run(tmp_path_factory) -> str:
     """The output of a dry run of the paper's grid on a fresh clone."""
     workflow = copy_workflow(tmp_path_factory.mktemp("paper") / "clone")
-    run = workflow.snakemake("-n", configfile="config/paper.yaml")
-    assert run.returncode == 0, run.stdout[-2000:]
-    return run.stdout
+    return workflow.ran("-n", configfile="config/paper.yaml")
 
 
 @pytest.fixture

@@ -9,40 +9,19 @@ from gguf import GGUFReader
 from tiktoken.load import load_tiktoken_bpe
 from tokenizers import Tokenizer
 
+from tests.cases import read_cases
 from tests.made_text import write_lines
 from tests.workflow.conftest import make_text
-from vocap.files.io import read_tsv
+from vocap.files.io import read_object, read_tsv, write_json
 from vocap.tokenizers.byte_pairs import train_bpe
 from vocap.unigram.text_settings import LOSSLESS
 
-OWN = r"""\p{L}{1,9}|[^\p{L}'"]+|['"]"""  # braces and quotes on their way through the rule
-SETTINGS = {
-    "allocation": {},
-    "text": {"preset": "lossless"},
-    "tokenizers": {
-        "bpe-500": {"kind": "bpe", "total": 500, "split": "gpt2"},
-        "bpe-400": {"kind": "bpe", "total": 400, "split": "gpt2"},
-        "parity-400": {"kind": "parity-bpe", "total": 400, "from": 50, "split": {"regex": OWN}},
-    },
-}
-CORPORA = {
-    "source": "made",
-    "sources": {"made": {"path": "text/{lang}.txt"}},
-    "development": "parallel/{lang}.txt",
-}
+CONFIGURATION = read_cases(__file__)
+TOKENIZERS = CONFIGURATION["tokenizers"]
 
 
 def configure(workflow, **changes) -> None:
-    path = workflow.folder / "test.json"
-    settings = {
-        **SETTINGS,
-        "languages": ["de", "ja", "ru"],
-        "pretraining": {"models": {}},
-        "corpora": CORPORA,
-        **changes,
-    }
-    path.write_text(json.dumps(settings), "utf-8")
-    path.rename(workflow.folder / "test.yaml")  # JSON is YAML
+    write_json(workflow.folder / "test.yaml", CONFIGURATION | changes)  # JSON is YAML
 
 
 def check_forms(folder) -> None:
@@ -65,48 +44,35 @@ def test_a_run_and_what_an_edit_reruns(workflow):
     configure(workflow)
     planned = workflow.planned("tokenizers")
     assert (planned["bpe_training"], planned["pick_bpe"]) == (2, 3)
-    run = workflow.snakemake("tokenizers")
-    assert run.returncode == 0, run.stdout
+    workflow.ran("tokenizers")
     folder = workflow.folder / "results" / "tokenizers"
     for name, total in (("bpe-500", 500), ("bpe-400", 400), ("parity-400", 400)):
-        assert json.loads((folder / name / "description.json").read_text())["total"] == total
+        assert read_object(folder / name / "description.json")["total"] == total
         assert (folder / name / "huggingface" / "tokenizer.json").is_file()
-        trips = [
-            line.split("\t")
-            for line in (folder / name / "roundtrip.tsv").read_text().splitlines()[1:]
-        ]
-        assert all(row[2] == row[3] for row in trips)
-    assert (
-        json.loads((folder / "parity-400" / "description.json").read_text())["settings"]["regex"]
-        == OWN
-    )
+        trips = read_tsv(folder / name / "roundtrip.tsv")
+        assert all(row["texts"] == row["identical"] for row in trips)
+    own = read_object(folder / "parity-400" / "description.json")["settings"]["regex"]
+    assert own == TOKENIZERS["parity-400"]["split"]["regex"]
 
     # further forms train nothing
-    exported = SETTINGS["tokenizers"]["bpe-400"] | {"export": ["tiktoken", "gguf"]}
-    configure(workflow, tokenizers={**SETTINGS["tokenizers"], "bpe-400": exported})
+    exported = TOKENIZERS["bpe-400"] | {"export": ["tiktoken", "gguf"]}
+    configure(workflow, tokenizers=TOKENIZERS | {"bpe-400": exported})
     planned = workflow.planned("tokenizers")
     assert planned == {"export_tiktoken": 1, "export_gguf": 1, "tokenizers": 1}
-    run = workflow.snakemake("tokenizers")
-    assert run.returncode == 0, run.stdout
+    workflow.ran("tokenizers")
     check_forms(folder / "bpe-400")
 
     # a larger T is trained, and a smaller one cut: as if both had been trained together
     for total, trainings in ((550, 1), (450, 0)):
-        more = {**SETTINGS["tokenizers"], "more": {"kind": "bpe", "total": total, "split": "gpt2"}}
+        more = {**TOKENIZERS, "more": {"kind": "bpe", "total": total, "split": "gpt2"}}
         configure(workflow, tokenizers=more)
         planned = workflow.planned("tokenizers")
         assert (planned.get("bpe_training", 0), planned["pick_bpe"]) == (trainings, 1)
         assert planned["evaluate"] == 1
-    run = workflow.snakemake("results/tokenizers/more/description.json")
-    assert run.returncode == 0, run.stdout
+    workflow.ran("results/tokenizers/more/description.json")
     assert not {"bpe_training", "pick_bpe"} & set(workflow.planned("tokenizers"))
-    trained = train_bpe(
-        workflow.folder / "results/corpora",
-        workflow.folder / "results/corpora/weights.tsv",
-        450,
-        text=LOSSLESS,
-        split="gpt2",
-    )
+    corpora = workflow.folder / "results/corpora"
+    trained = train_bpe(corpora, corpora / "weights.tsv", 450, text=LOSSLESS, split="gpt2")
     assert (folder / "more/tokenizer.json").read_bytes() == trained.model
     rows = read_tsv(folder / "more/pieces.tsv")
     assert [row["piece"] for row in rows] == [row[0] for row in trained.rows]

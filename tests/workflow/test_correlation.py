@@ -4,25 +4,16 @@ import json
 
 import pytest
 
+from tests.cases import read_cases
 from tests.commands import ended
 from tests.workflow.conftest import parse_counts
 from vocap.correlation.study import StudyPoint, unreached
-from vocap.files.io import read_tsv
+from vocap.files.io import read_object, read_tsv
 from vocap.files.written import read_records
 from vocap.tables.curve import read_points as read_curve
 
-STUDY = {
-    "languages": ["ru"],
-    "sizes": [50, 150, 300],
-    "tasks": ["panx"],
-    "model": {
-        "loss": "full",
-        "shape": {"layers": 1, "hidden": 32, "heads": 2, "intermediate": 64, "positions": 64},
-        **{"steps": 5, "batch": 8, "micro_batch": 8, "warmup": 2, "log_every": 5},
-    },
-}
-RECIPE = {"learning_rates": [1e-3], "epochs": [1], "batch": 16, "max_length": 64}
-TUNING = {"xtreme": "config/smoke-xtreme", "recipes": {"panx": RECIPE}}
+SECTIONS = read_cases(__file__)
+STUDY, TUNING = SECTIONS["correlation"], SECTIONS["finetuning"]
 JOBS = ("studied_tokenizer", "studied_text", "studied_model", "encode", "finetune", "score")
 
 
@@ -46,10 +37,10 @@ def test_jobs_are_those_of_the_grid(study):
 
 
 def test_without_its_files_models_are_pretrained_and_what_they_wait_for_is_named(study):
-    def assert_models_alone(said):
-        run = study.snakemake("-n")
-        assert run.returncode == 0 and said in run.stdout, run.stdout
-        planned = parse_counts(run.stdout)
+    def assert_models_alone(notice):
+        said = study.ran("-n")
+        assert notice in said
+        planned = parse_counts(said)
         assert [planned.get(name, 0) for name in JOBS] == [3, 3, 3, 0, 0, 0]
         assert planned["report"] == 1 and "correlate" not in planned
 
@@ -68,8 +59,7 @@ def test_a_run_gives_the_points_of_its_scores_and_a_hole_where_the_text_ends(stu
     asked = {"sizes": [50, 150, 300, 100_000]}
     study.write_config(correlation=STUDY | asked, finetuning=TUNING, vocabularies=asked)
     assert study.planned("correlation")["studied_model"] == 4  # before the curve is known
-    run = study.snakemake("correlation")
-    assert run.returncode == 0, run.stdout
+    study.ran("correlation")
     folder = study.folder / "results/correlation"
     curve = read_curve(study.folder / "results/vocabularies/ru/curve.tsv")
     assert unreached(study.folder / "results/vocabularies", ["ru"], asked["sizes"]) == {
@@ -86,7 +76,7 @@ def test_a_run_gives_the_points_of_its_scores_and_a_hole_where_the_text_ends(stu
     assert english == (study.folder / "config/smoke-xtreme/panx/train-ru.tsv").read_bytes()
     one = points[0]
     assert (one.language, one.task, one.split, one.seeds, one.steps) == ("ru", "panx", "test", 1, 5)
-    described = json.loads((folder / f"ru/{one.size}/pretrained/description.json").read_text())
+    described = read_object(folder / f"ru/{one.size}/pretrained/description.json")
     assert (described["vocabulary"], described["languages"]) == (one.size + 2, ["ru"])
     (row,) = read_tsv(folder / "correlations.tsv")
     assert (row["sizes"], row["holes"]) == ("3", "1")

@@ -1,14 +1,10 @@
-"""The demonstration on real text and XTREME's files, and the trial of the worth of
-pre-training, as dry runs.
-"""
+"""The demonstration on real text and XTREME's files, as a dry run."""
 
-import json
 import os
 from pathlib import Path
 
 import pytest
 
-from tests.commands import ended
 from tests.workflow.conftest import copy_workflow, parse_counts
 
 DATA = Path(os.environ.get("VOCAP_DATA", "/nonexistent"))
@@ -40,9 +36,9 @@ def clone(tmp_path):
 
 
 def test_all_stages_run_to_table_1_and_nothing_is_left_out(clone):
-    run = clone.snakemake("-n", configfile=DEMO)
-    assert run.returncode == 0 and "left out" not in run.stdout, run.stdout[-3000:]
-    counts = parse_counts(run.stdout)
+    said = clone.ran("-n", configfile=DEMO)
+    assert "left out" not in said
+    counts = parse_counts(said)
     assert counts["ladder"] == 8 and counts["pretrain"] == 2 and counts["average"] == 4
     # two states on the way, the study
     assert (counts["score"], counts["finetune"]) == (
@@ -50,15 +46,3 @@ def test_all_stages_run_to_table_1_and_nothing_is_left_out(clone):
         2 * 6 + 2 + 4,
     )
     assert counts["studied_model"] == 4 and counts["report"] == 1
-
-
-def test_two_cores_are_forecast_to_need_less_than_half_an_hour(clone):
-    plan = json.loads(ended("plan", "--json", "--configfile", DEMO, cwd=clone.folder).stdout)
-    assert plan["total"]["cpu_s"] / 2 < 1800  # on two cores
-    assert set(plan["rules"]) >= {"ladder", "finetune", "average", "correlate", "report"}
-
-
-def test_the_trial_tunes_a_model_with_and_without_pre_training(clone):
-    counts = clone.planned("finetuning", configfile="config/sanity.yaml")
-    assert counts["tokenize"] == 11 and counts["pretrain"] == 1  # one for all three
-    assert counts["encode"] == 2 and counts["finetune"] == 3 * 2 * 2 and counts["score"] == 3 * 2

@@ -3,21 +3,15 @@ machine.
 """
 
 import hashlib
-import json
 
 import pytest
 
 from tests.server import Fault, RangeServer, at_work
 from tests.tokenizers.scripts import model
+from tests.workflow.conftest import MODEL
+from vocap.files.io import read_object
 
 TRAIN, DEV = "data/xtreme/squad/train-v1.1.json", "data/xtreme/squad/dev-v1.1.json"
-MODEL = {
-    "tokenizer": "vocap",
-    "loss": {"kind": "knn", "k": 5},
-    "shape": {"layers": 1, "hidden": 16, "heads": 2, "intermediate": 16, "positions": 64},
-    "steps": 4,
-    "warmup": 1,
-}
 BODIES = {"train-v1.1.json": b'{"data": "train"}' * 9000, "dev-v1.1.json": b'{"data": "dev"}'}
 
 
@@ -50,9 +44,8 @@ def test_a_free_file_is_fetched_on_from_a_cut_and_what_a_user_brought_stays(work
     brought.parent.mkdir(parents=True)
     brought.write_text("mine")
     server.faults.append(Fault("train", cut=150_000, times=1))
-    run = workflow.snakemake("--", TRAIN)
-    assert run.returncode == 0, run.stdout[-3000:]
-    assert "fetched: XTREME, to data/xtreme: squad, xquad" in run.stdout
+    said = workflow.ran("--", TRAIN)
+    assert "fetched: XTREME, to data/xtreme: squad, xquad" in said
     assert (workflow.folder / TRAIN).read_bytes() == BODIES["train-v1.1.json"]
     assert brought.read_text() == "mine"
     ranges = [request.range for request in server.asked("train-v1.1.json")]
@@ -70,8 +63,8 @@ def test_a_baseline_tokenizer_is_fetched(workflow, server):
         tokenizers={"baseline": {"kind": "file", "download": "theirs"}},
     )
     file = "results/corpora/files/theirs/sentencepiece.bpe.model"
-    run = workflow.snakemake("--", file)
-    assert run.returncode == 0 and "fetched: tokenizers: theirs" in run.stdout
+    said = workflow.ran("--", file)
+    assert "fetched: tokenizers: theirs" in said
     assert (workflow.folder / file).read_bytes() == body
-    assert json.loads((workflow.folder / f"{file}.json").read_text())["complete"] is True
+    assert read_object(workflow.folder / f"{file}.json")["complete"] is True
     assert workflow.planned("--", "results/tokenizers/baseline/evaluation.tsv")["evaluate"] == 1

@@ -3,7 +3,6 @@ the pinned version.
 """
 
 import importlib.metadata
-import json
 import os
 import re
 import shutil
@@ -13,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import read_lines_of_json
 from tests.workflow.conftest import ROOT
 
 SNAKEFILE = """
@@ -100,7 +100,7 @@ def test_a_dry_run_prints_a_hundred_jobs_and_its_notices_last(run):
 def test_a_dry_run_for_the_forecast_writes_its_jobs(run, tmp_path):
     path = tmp_path / "jobs.jsonl"
     assert "the last line" not in run("-n", VOCAP_JOBS=str(path))
-    jobs = {job["name"]: job for job in map(json.loads, path.read_text().splitlines())}
+    jobs = {job["name"]: job for job in read_lines_of_json(path)}
     assert len(jobs) == 150
     assert jobs["made/second/7"] == {
         "rule": "second",

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import read_cases, read_lines_of_json
 from tests.workflow.conftest import Workflow, parse_counts
 from vocap import __version__
 from vocap.errors import UsageError
@@ -41,21 +42,20 @@ def moved(finished_once: Workflow, tmp_path: Path) -> Workflow:
 def edit_records(workflow: Workflow, **changes) -> None:
     """Change every line of the files of parameters."""
     for path in workflow.folder.glob("*results/*/parameters.jsonl"):
-        jobs = [json.loads(line) | changes for line in path.read_text("utf-8").splitlines()]
+        jobs = [job | changes for job in read_lines_of_json(path)]
         path.write_text("".join(f"{json.dumps(job)}\n" for job in jobs), "utf-8")
 
 
 def test_an_edit_counts_after_a_move(moved):
-    run = moved.snakemake()
-    assert run.returncode == 0 and "Nothing to be done" in run.stdout, run.stdout
-    assert "unknown parameters" not in run.stdout and "made again" not in run.stdout
+    said = moved.ran()
+    assert "Nothing to be done" in said
+    assert "unknown parameters" not in said and "made again" not in said
     moved.write_config(results="its results", **EDIT)
-    run = moved.snakemake("-n")
-    assert parse_counts(run.stdout) == MADE_AGAIN and BETA in run.stdout, run.stdout
+    said = moved.ran("-n")
+    assert parse_counts(said) == MADE_AGAIN and BETA in said
     target = "its results/allocation/a/summary.json"
     before = (moved.folder / target).read_bytes()
-    run = moved.snakemake("--", target)
-    assert run.returncode == 0 and BETA in run.stdout, run.stdout
+    assert BETA in moved.ran("--", target)
     assert (moved.folder / target).read_bytes() != before
     shutil.rmtree(moved.folder / ".snakemake")
     assert "allocate" not in moved.planned("--", target)
@@ -65,57 +65,45 @@ def test_a_lost_model_is_made_again(finished, moved):
     for workflow, results in ((finished, "results"), (moved, "its results")):
         model = f"{results}/vocabularies/ru/models/150.model"
         (workflow.folder / model).unlink()
-        run = workflow.snakemake("-n")
-        assert parse_counts(run.stdout)["ladder"] == 1
-        assert f"made again: ladder, 1 job: models: made -> lost: {model}" in run.stdout
-        run = workflow.snakemake("vocabularies")
-        assert run.returncode == 0 and (workflow.folder / model).exists(), run.stdout
+        said = workflow.ran("-n")
+        assert parse_counts(said)["ladder"] == 1
+        assert f"made again: ladder, 1 job: models: made -> lost: {model}" in said
+        workflow.ran("vocabularies")
+        assert (workflow.folder / model).exists()
 
 
 def test_unknown_parameters_and_other_versions_are_named(moved):
     edit_records(moved, version="0.1.5")
     (moved.folder / "its results/corpora/parameters.jsonl").unlink()
     moved.write_config(results="its results", **EDIT)
-    said = moved.snakemake("-n").stdout
+    said = moved.ran("-n")
     assert parse_counts(said) == MADE_AGAIN
     assert "results of unknown parameters, taken as they are: corpora (5)" in said
     assert BETA.replace("1 job:", "1 job, made by 0.1.5:") in said
     start = f"results of 0.1.5, this is {__version__}: made again: allocation (settings), "
     assert start in said and "taken as they are: vocabularies" in said
-    run = moved.snakemake("--touch", "--forceall")
-    assert run.returncode == 0, run.stdout
+    moved.ran("--touch", "--forceall")
     shutil.rmtree(moved.folder / ".snakemake")
-    run = moved.snakemake("-n")
-    assert parse_counts(run.stdout) == {} and "unknown parameters" not in run.stdout
+    said = moved.ran("-n")
+    assert parse_counts(said) == {} and "unknown parameters" not in said
 
 
 def test_a_parameter_that_snakemake_finds_changed_has_its_name(finished):
     for path in finished.folder.glob("results/*/parameters.jsonl"):
         path.unlink()  # as of an earlier version
     finished.write_config(**EDIT)
-    said = finished.snakemake("-n").stdout
+    said = finished.ran("-n")
     assert "allocate, 1 job: settings: '--total=500' -> '--total=500 --beta=0.3'" in said
     assert f"results of a version before 0.2.0, this is {__version__}" not in said  # version.txt
 
 
-@pytest.mark.parametrize(
-    ("value", "results", "text"),
-    [
-        ("runs/a", "runs/a", "<results>"),
-        ("runs/a/b", "runs/a", "<results>/b"),
-        ("'--corpora=my runs/a/corpora' --x=1", "my runs/a", "--corpora=<results>/corpora --x=1"),
-        (["runs/text.txt"], "runs/a", "['<run>/text.txt']"),
-        ("/x/runs/a/b", "/x/runs/a", "<results>/b"),
-        ("results of others, and results", "results", "results of others, and results"),
-        ("old-results/b results/b", "results", "old-results/b <results>/b"),
-        (str(Path.cwd() / "text"), "results", "<run>/text"),
-        ("it's results/b", "results", "it's <results>/b"),
-        ("--x results --of=results", "results", "--x results --of=<results>"),
-        (7, "results", "7"),
-    ],
-)
+@pytest.mark.parametrize(("value", "results", "text"), read_cases(__file__))
 def test_the_folder_of_a_run_has_another_name_in_records(value, results, text):
     assert as_text(value, results) == text
+
+
+def test_the_working_folder_has_a_name_in_records():
+    assert as_text(str(Path.cwd() / "text"), "results") == "<run>/text"
 
 
 def test_a_record_is_read_as_written_and_other_lines_stay(tmp_path):

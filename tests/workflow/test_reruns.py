@@ -2,15 +2,15 @@
 counts of dry runs.
 """
 
-import json
 import os
 import re
 import shutil
 
 import pytest
 
-from tests.cases import read_cases
-from tests.workflow.conftest import make_text
+from tests.cases import edit, read_cases
+from tests.workflow.conftest import CASES, MODEL, make_text
+from vocap.files.io import read_object, write_json
 
 EDITS = read_cases(__file__)
 
@@ -41,24 +41,15 @@ def test_text_is_new_by_another_size_or_date(finished):
     text.write_text(make_text("de", seed=5), "utf-8")
     os.utime(text, ns=(state.st_atime_ns, state.st_mtime_ns))
     assert again.items() <= finished.planned().items()
-    run = finished.snakemake("corpora")
-    assert run.returncode == 0 and finished.planned("corpora") == {}, run.stdout
+    finished.ran("corpora")
+    assert finished.planned("corpora") == {}
     for record in (finished.folder / ".snakemake/metadata").rglob("*"):
         if record.is_file():
-            content = json.loads(record.read_text())
+            content = read_object(record)
             params = [one for one in content["params"] or () if "versions" not in one]
-            record.write_text(json.dumps({**content, "params": params}))
+            write_json(record, {**content, "params": params})
     os.utime(text, ns=(state.st_atime_ns, 10**18))
     assert finished.planned("corpora") == {}
-
-
-# a model of a few steps: of interest are the jobs, not the scores
-MODEL = {
-    "tokenizer": "joint",
-    "loss": {"kind": "knn", "k": 3},
-    "shape": {"layers": 1, "hidden": 16, "heads": 2, "intermediate": 16, "positions": 64},
-    "steps": 4, "batch": 4, "micro_batch": 4, "warmup": 1, "log_every": 2, "export_steps": [2],
-}  # fmt: skip
 
 
 def test_a_new_model_trains_only_itself(finished):
@@ -71,8 +62,7 @@ def test_a_new_model_trains_only_itself(finished):
         return finished.planned()
 
     assert planned(knn=MODEL) == {"all": 1, "tokenize": 3, "pretrain": 1, "report": 1}
-    run = finished.snakemake("pretraining")
-    assert run.returncode == 0, run.stdout
+    finished.ran("pretraining")
     folder = finished.folder / "results/pretraining/knn"
     made = {"checkpoints", "description.json", "metrics.jsonl", "model", "model-2"}
     assert {path.name for path in folder.iterdir()} == made
@@ -85,16 +75,9 @@ def test_a_new_model_trains_only_itself(finished):
 
 def tuned(tasks: list[str], seeds: list[int], models: dict, **recipe) -> dict:
     """Fine-tuning of a few steps, on the smoke configuration's text."""
-    short = {"learning_rates": [1e-3], "epochs": [1], "batch": 32, "max_length": 64, **recipe}
-    trainings = ("xnli", "pawsx", "udpos", "panx", "squad", "tydiqa")
-    return {
-        "xtreme": "config/smoke-xtreme",
-        "tasks": tasks,
-        "seeds": seeds,
-        "models": models,
-        "threads": 1,
-        "recipes": dict.fromkeys(trainings, short),
-    }
+    short = CASES["recipe"] | recipe
+    asked = {"tasks": tasks, "seeds": seeds, "models": models}
+    return CASES["finetuning"] | asked | {"recipes": dict.fromkeys(("panx", "squad"), short)}
 
 
 def test_a_new_task_model_or_seed_fine_tunes_only_itself(finished):
@@ -111,8 +94,7 @@ def test_a_new_task_model_or_seed_fine_tunes_only_itself(finished):
         return finished.planned("finetuning")
 
     planned(["panx"], [1, 2], one)
-    run = finished.snakemake("finetuning")
-    assert run.returncode == 0, run.stdout
+    finished.ran("finetuning")
     assert planned(["panx"], [1, 2], one) == {}
     again = {"finetuning": 1, "average": 1}
     assert planned(["panx"], [1, 2, 3], one) == again | {"finetune": 1, "score": 1}
@@ -135,8 +117,7 @@ def test_sizes_that_are_on_disk_are_not_trained_again(finished):
     folder = finished.folder / "results/vocabularies/ru"
     before = {path: path.stat().st_mtime_ns for path in folder.glob("models/*")}
     finished.write_config(vocabularies={"sizes": [50, 150]}, tokenizers={"mono": None})
-    run = finished.snakemake(f"{folder.relative_to(finished.folder)}/curve.tsv")
-    assert run.returncode == 0, run.stdout
+    finished.ran(f"{folder.relative_to(finished.folder)}/curve.tsv")
     assert {
         path: path.stat().st_mtime_ns for path in before if path.suffix == ".model"
     }.items() <= before.items()
@@ -148,8 +129,7 @@ def test_with_single_trainings_a_size_added_trains_that_size(workflow, finished_
     size.
     """
     workflow.write_config(vocabularies={"engine": "sentencepiece"})
-    run = workflow.snakemake("vocabularies")
-    assert run.returncode == 0, run.stdout
+    workflow.ran("vocabularies")
     for path in sorted((workflow.folder / "results/vocabularies").rglob("*")):
         if path.is_file() and path.parent.name != "points" and path.name != "parameters.jsonl":
             other = finished_once.folder / path.relative_to(workflow.folder)
@@ -169,8 +149,7 @@ def test_a_total_added_trains_only_that_one(finished):
         finished.write_config(tokenizers={name: {"kind": "joint", "total": total}})
         planned = finished.planned()
         assert (planned.get("joint_descent", 0), planned["pick_joint"]) == (descents, 1)
-        run = finished.snakemake(f"results/tokenizers/{name}/sentencepiece.model")
-        assert run.returncode == 0, run.stdout
+        finished.ran(f"results/tokenizers/{name}/sentencepiece.model")
         assert (path.read_bytes(), path.stat().st_mtime_ns) == before
         assert not {"joint_descent", "pick_joint"} & finished.planned().keys()
     finished.write_config()
@@ -182,8 +161,8 @@ def test_another_order_of_files_samples_again(finished):
         shutil.copy(finished.folder / f"text/{language}.txt", finished.folder / f"text/{language}")
     target, places = "results/corpora/de/train.txt", ["text/{lang}.txt", "text/{lang}"]
     finished.write_config(corpora={"sources": {"made": {"path": places}}})
-    run = finished.snakemake(target)
-    assert run.returncode == 0 and finished.planned(target) == {}, run.stdout
+    finished.ran(target)
+    assert finished.planned(target) == {}
     finished.write_config(corpora={"sources": {"made": {"path": places[::-1]}}})
     assert finished.planned(target) == {"sample": 1}
 
@@ -211,14 +190,8 @@ def test_a_licence_is_written_into_the_cards_alone(finished):
     card = "results/tokenizers/joint/huggingface/README.md"
     before = (finished.folder / card).read_text("utf-8")
     assert "- made: licence not recorded" in before and "| ru | -" in before
-    run = finished.snakemake(card)
-    assert run.returncode == 0, run.stdout
+    finished.ran(card)
     assert "- made: CC0 {as} written." in (finished.folder / card).read_text("utf-8")
-
-
-def test_a_stage_can_be_asked_for_alone(workflow):
-    assert set(workflow.planned("vocabularies")) == {"vocabularies", "sample", "compile", "ladder"}
-    assert "fit" not in workflow.planned("allocation")
 
 
 def test_a_run_ends_with_its_tokenizers_its_report_and_warnings(finished):
@@ -227,20 +200,18 @@ def test_a_run_ends_with_its_tokenizers_its_report_and_warnings(finished):
     summary = "results/allocation/a/summary.json"
     uneven = ["lines differ in length between languages"]
     for path, change in ((description, {"total": 480}), (summary, {"warnings": uneven})):
-        file = finished.folder / path
-        file.write_text(json.dumps(json.loads(file.read_text("utf-8")) | change), "utf-8")
-    finished.snakemake("--touch", description, summary)
+        edit(finished.folder / path, **change)
+    finished.ran("--touch", description, summary)
     finished.write_config(report={"title": "Another title"})
-    run = finished.snakemake()
-    assert run.returncode == 0, run.stdout
-    lines = run.stdout.splitlines()
+    said = finished.ran()
+    lines = said.splitlines()
     assert max(map(len, lines)) < 400
     end = lines[lines.index("Tokenizers:") :]
     shown = {line.split()[0]: line.split()[1:] for line in end[1:] if line.startswith("  ")}
     assert shown.keys() == {"vocap", "joint", "mono"}
     assert shown["vocap"] == ["480", "ids", "results/tokenizers/vocap"]
     assert "Report: results/report/index.html" in end
-    (path,) = re.findall(r'from_pretrained\("(.+)"\)', run.stdout)
+    (path,) = re.findall(r'from_pretrained\("(.+)"\)', said)
     assert (finished.folder / path / "tokenizer.json").exists()
     short, allocation = (line for line in end if line.startswith("Warning: "))
     assert "vocap has 480 of the 500 ids" in short

@@ -2,16 +2,16 @@
 without Snakemake.
 """
 
-import json
-
 import pytest
 
+from tests.cases import read_cases
 from tests.tokenizers import scripts
 from tests.workflow.conftest import ROOT
 from vocap.config import Settings, load, read_files
 from vocap.errors import UsageError, VocapError
-from vocap.workflow.run_plan import LanguageBatch, RunPlan, plan_run
+from vocap.workflow.run_plan import LanguageBatch, plan_run
 
+CASES = read_cases(__file__)
 MODEL = {"tokenizer": "mono"}
 
 
@@ -25,16 +25,8 @@ def configure(tmp_path, monkeypatch):
         (tmp_path / f"text/{lang}.txt").write_text("a\n")
 
     def settings(**changes) -> Settings:
-        config = {
-            "languages": ["de", "ja", "ru"],
-            "corpora": {
-                "table": str(ROOT / "config/languages.tsv"),
-                "source": "made",
-                "sources": {"made": {"path": "text/{lang}.txt"}, "starter": {"starter": True}},
-            },
-            "vocabularies": {"sizes": [100]},
-            "tokenizers": {"mono": {"kind": "mono", "language": "ru", "size": 100}},
-        }
+        config = read_cases(__file__)["base"]
+        config["corpora"]["table"] = str(ROOT / "config/languages.tsv")
         for key, value in changes.items():
             known = config.get(key)
             config[key] = {**known, **value} if isinstance(known, dict) else value
@@ -64,10 +56,7 @@ def test_a_language_without_its_file_stops_a_run_and_is_left_out_of_a_dry_run(co
 
 
 def test_a_tokenizer_that_is_not_there_is_left_out_with_its_model(configure, tmp_path):
-    settings = configure(
-        tokenizers={"theirs": {"kind": "file", "path": "their.model"}},
-        pretraining={"models": {"m": {"tokenizer": "theirs"}, "n": MODEL}},
-    )
+    settings = configure(**CASES["a model of theirs"])
     plan = plan_run(settings)
     assert list(plan.tokenizers) == ["mono"] and list(plan.models) == ["n"]
     assert plan.notices[:2] == [
@@ -116,10 +105,7 @@ def test_mistakes_of_parallel_text_name_their_key(configure, tmp_path):
         nowhere = configure(corpora={key: "nowhere/{lang}.txt"})
         with pytest.raises(VocapError, match=rf"corpora\.{key}: nowhere.* no file for any of"):
             plan_run(nowhere)
-    for key, follower in (
-        ("tokenizers", {"kind": "parity-bpe", "total": 300}),
-        ("allocation", {"total": 500, "rule": "pieces", "token_fairness": 2.0}),
-    ):
+    for key, follower in CASES["followers"].items():
         with pytest.raises(
             UsageError, match=rf"{key}\.fair.*: follows parallel text, and this run"
         ):
@@ -135,34 +121,21 @@ def test_a_language_that_came_after_the_starter_corpus_was_made_stops(configure,
 
 
 def test_text_of_other_machines_is_not_looked_for(configure):
-    options = {"anon": True}
-    web = {"path": "s3://bucket/{lang}/*.gz", "storage_options": options}
-    settings = configure(
-        corpora={"sources": {"web": web, "made": {"path": "text/{lang}.txt"}}, "source": "web"},
-        pretraining={"models": {"m": MODEL}, "corpus": "made", "languages": {"ja": "web"}},
-    )
-    plan = plan_run(settings)
+    plan = plan_run(configure(**CASES["on a bucket"]))
     assert "fetched: text: web (3 languages)" in plan.notices
     assert "fetched: text for pre-training: web (1 languages)" in plan.notices
     assert plan.listed == {
         "corpora": {code: [f"s3://bucket/{code}/*.gz"] for code in ("de", "ja", "ru")},
         "pretraining": {"ja": ["s3://bucket/ja/*.gz"]},
     }
-    assert plan.client_variables == {"FSSPEC_S3": json.dumps(options)}
+    assert plan.client_variables == {"FSSPEC_S3": '{"anon": true}'}
     assert plan.batches == [LanguageBatch(["de", "ja", "ru"])]
 
 
 def test_what_is_fetched_is_announced_once(configure, tmp_path):
-    settings = configure(
-        corpora={"sources": {"web": {"url": "https://example.org/{lang}"}}, "source": "web"},
-        downloads={
-            "theirs": {"url": "https://example.org/a.model"},
-            **read_files([ROOT / "config/sources.yaml"])["downloads"],
-        },
-        tokenizers={"theirs": {"kind": "file", "download": "theirs"}},
-        pretraining={"models": {"m": MODEL}},
-        finetuning={"xtreme": "xtreme", "download": True, "tasks": ["xquad", "panx"]},
-    )
+    downloads = read_files([ROOT / "config/sources.yaml"])["downloads"]
+    downloads |= {"theirs": {"url": "https://example.org/a.model"}}
+    settings = configure(**CASES["fetched"], downloads=downloads)
     done = tmp_path / "results/corpora/de/files.json"
     done.parent.mkdir(parents=True)
     done.touch()
@@ -185,12 +158,6 @@ def test_without_an_xtreme_folder_a_run_says_so_and_a_dry_run_plans_its_tasks(co
     assert "no folder nowhere" in plan_run(settings).notices[0]
     notices = plan_run(settings, dry_run=True).notices
     assert notices[-1].startswith("to bring, planned as if there: nowhere/mlqa")
-
-
-def test_a_plan_by_hand_needs_no_checks(configure):
-    settings = configure()
-    plan = RunPlan(settings, {})
-    assert plan.languages == [] and plan.models == {} and plan.notices == []
 
 
 def test_parity_without_parallel_text_of_a_language_stops_before_any_job(configure, tmp_path):

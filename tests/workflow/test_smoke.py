@@ -1,10 +1,10 @@
 """The smoke configuration, on real text of one small package, run as in the README."""
 
-import json
 import shutil
 
+from tests.cases import read_lines_of_json
 from tests.workflow.conftest import Workflow
-from vocap.files.io import read_tsv
+from vocap.files.io import read_object, read_tsv
 
 
 def table(path):
@@ -15,8 +15,7 @@ def test_smoke_makes_every_stage(smoke, tmp_path):
     """From the tokenizers that other tests had made, to its end."""
     shutil.copytree(smoke.parents[1], tmp_path / "clone", symlinks=True)
     workflow = Workflow(tmp_path / "clone")
-    run = workflow.snakemake(configfile="config/smoke.yaml", timeout=7200)
-    assert run.returncode == 0, run.stdout[-4000:]
+    workflow.ran(configfile="config/smoke.yaml", timeout=7200)
     results = workflow.folder / "results/smoke"
     curves = {
         lang: table(results / f"vocabularies/{lang}/curve.tsv") for lang in ("de", "ja", "ru")
@@ -29,11 +28,11 @@ def test_smoke_makes_every_stage(smoke, tmp_path):
         assert len(table(results / f"tokenizers/{name}/evaluation.tsv")) == 3
     assert len(table(results / "allocation/small/vocabulary.tsv")) == 1995
     for name in ("knn-small", "causal-small"):
-        lines = (results / f"pretraining/{name}/metrics.jsonl").read_text("utf-8").splitlines()
-        losses = [json.loads(line)["exact_loss"] for line in lines]
+        rows = read_lines_of_json(results / f"pretraining/{name}/metrics.jsonl")
+        losses = [row["exact_loss"] for row in rows]
         assert losses[-1] < losses[0]
         assert (results / f"pretraining/{name}/model/model.safetensors").exists()
-    average = json.loads((results / "finetuning/knn-small/average.json").read_text("utf-8"))
+    average = read_object(results / "finetuning/knn-small/average.json")
     assert set(average["tasks"]) == {"xnli", "pawsx", "udpos", "panx", "xquad", "mlqa", "tydiqa"}
     assert not average["missing"]
     assert len(table(results / "correlation/points.tsv")) == 3
