@@ -63,9 +63,10 @@ def test_written_characters_are_read_unchanged(tmp_path):
     rows = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
     assert rows[0] == ["character", "count", "per_line"]
     assert [row[:2] for row in rows[1:]] == CASES["characters"]
-    assert read_characters(path) == {"\u2581": 7.0, "a": 7 / 3, "b": 7 / 3, "\t": 1.0, "\\": 1 / 3}
+    means = {"\u2581": 7.0, "a": 7 / 3, "b": 7 / 3, "\t": 1.0, "\\": 1 / 3}
+    assert read_characters(path) == (means, 3)
     write_characters(path, {}, 0)
-    assert read_characters(path) == {}
+    assert read_characters(path) == ({}, 0)
 
 
 SIZES = np.arange(1000, 50_001, 1000)

@@ -241,20 +241,13 @@ def mean_counts(counts: Mapping[str, int], lines: int) -> dict[str, float]:
     return {character: counts[character] / lines for character in ordered}
 
 
-def read_characters(path: str | Path) -> dict[str, float]:
+def read_characters(path: str | Path) -> tuple[dict[str, float], int]:
     """The mean count of each character per line of the text (`per_line`), in the file's
-    order.
+    order, and the number of lines that they were counted in; 0 for no row.
     """
-    return {row.character: row.per_line for row in _read_counts(path)}
-
-
-def read_line_count(path: str | Path) -> int:
-    """The number of lines that the characters were counted in; 0 for no row."""
-    return next((round(row.count / row.per_line) for row in _read_counts(path)), 0)
-
-
-def _read_counts(path: str | Path) -> list[CharacterCount]:
-    return read_records(path, CharacterCount, "curve")
+    rows = read_records(path, CharacterCount, "curve")
+    lines = round(rows[0].count / rows[0].per_line) if rows else 0
+    return {row.character: row.per_line for row in rows}, lines
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vocap.result import Result
-from vocap.tables.curve import Point, read_characters, read_line_count, read_points
+from vocap.tables.curve import Point, read_characters, read_points
 from vocap.tables.piece_index import NAME, PieceIndex, load_or_build
 from vocap.tokenizer_files.model_file import Pieces, read_pieces
 
@@ -82,12 +82,11 @@ def read_ladder(folder: Path) -> Ladder:
     points = read_points(folder / "curve.tsv")
     sizes = [point.size for point in points if point.ok]
     index = load_or_build(folder / NAME, folder / "models", sizes)
-    characters = known_characters(folder)
-    lines = read_line_count(folder / CHARACTERS) if characters else 0
-    return Ladder(points, index, characters, lines, folder=folder)
+    return Ladder(points, index, *known_characters(folder), folder=folder)
 
 
-def known_characters(folder: Path) -> dict[str, float] | None:
-    """`Ladder.characters` of a folder; None without its table."""
+def known_characters(folder: Path) -> tuple[dict[str, float] | None, int]:
+    """`Ladder.characters` and `Ladder.lines` of a folder; None and 0 without its table."""
     table = folder / CHARACTERS
-    return read_characters(table) or None if table.exists() else None
+    characters, lines = read_characters(table) if table.exists() else ({}, 0)
+    return characters or None, lines

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from vocap.errors import UsageError, VocapError
 from vocap.files.written import read_records, read_written, written_by
 from vocap.tables.allocated import Allocated
-from vocap.tables.curve import read_line_count, read_points
+from vocap.tables.curve import read_characters, read_points
 from vocap.tables.ladder import Vocabularies, model_of
 from vocap.tables.sampling_probabilities import Weights, language_shares, load_weights
 from vocap.tokenizer_files import SPECIALS
@@ -237,7 +237,9 @@ def _lines_of(vocabularies: Vocabularies, languages: Collection[str]) -> int | N
     if isinstance(vocabularies, Mapping):
         return sum(vocabularies[language].lines for language in languages)
     tables = [Path(vocabularies) / language / "characters.tsv" for language in languages]
-    return sum(map(read_line_count, tables)) if all(table.exists() for table in tables) else None
+    if not all(table.exists() for table in tables):
+        return None
+    return sum(read_characters(table)[1] for table in tables)
 
 
 def fit_pieces(

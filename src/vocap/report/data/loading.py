@@ -328,7 +328,7 @@ def load_inputs(
         points = [point for point in curves.get(code, ()) if point.ok]
         index = read_index(path) if points and path.exists() else None
         if index and index.sizes.tolist() == [point.size for point in points]:
-            ladder = Ladder(points, index, known_characters(path.parent))
+            ladder = Ladder(points, index, *known_characters(path.parent))
             languages.append(LanguageInput(code, n[code], index, ladder.alp, ladder.characters))
         elif points:
             return [], f"There is no {code}/{NAME}, the index of the pieces of its curve."
