@@ -334,14 +334,11 @@ def aligned(rows: Sequence[Sequence[str]], left: Container[int] = ()) -> list[st
     return list(map(line, rows))
 
 
-def read_object(
-    path: str | Path, remedy: str = "run its stage again", absent: str | None = None
-) -> dict[str, Any]:
+def read_object(path: str | Path, remedy: str = "run its stage again") -> dict[str, Any]:
     """The object that a file holds, behind a byte-order mark or without one.
 
     Raises VocapError, naming file, line and `remedy`, for a file that is not UTF-8, no
-    JSON or another value, and for one with a key twice; for one that is not there with
-    the remedy `absent`, where that is another.
+    JSON or another value, for one with a key twice, and for one that is not there.
     """
     path = Path(path)
 
@@ -355,7 +352,7 @@ def read_object(
     try:
         value = json.loads(path.read_text(encoding="utf-8-sig"), object_pairs_hook=unique)
     except FileNotFoundError:
-        raise VocapError(f"{path}: no such file; {absent or remedy}") from None
+        raise VocapError(f"{path}: no such file; {remedy}") from None
     except (ValueError, RecursionError) as error:  # of its coding, too, and thousands of brackets
         raise VocapError(f"{path}: not JSON ({error}); {remedy}") from None
     if not isinstance(value, dict):
