@@ -225,12 +225,11 @@ def _conclude(folder: Path, task: Task, folders: Sequence[Path]) -> Outcome:
 
     # scores of the task, and of the files that choose, which may be another task's
     files = development(task.training, run["selection"])
-    choosing = [DataSet(TASKS[files.task], files.split, code) for code in files.languages]
     codes = {"dev": task.dev_languages, HELD_OUT: (ENGLISH,), "test": task.languages}
     own = [DataSet(task, split, code) for split in codes for code in codes[split]]
     scores, absent, blank = score_runs(folder, runs, own)
-    by = scores if files.task == task.name else score_runs(folder, runs, choosing)[0]
-    places = {(found.split, found.language, files.metric) for found in choosing}
+    by = scores if files.task == task.name else score_runs(folder, runs, files.sets)[0]
+    places = {(found.split, found.language, files.metric) for found in files.sets}
     by = [row for row in by if (row.split, row.language, row.metric) in places]
     if not by:
         raise VocapError(

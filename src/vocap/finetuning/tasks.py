@@ -234,6 +234,10 @@ class Development:
     metric: str
     label: str
 
+    @property
+    def sets(self) -> list[DataSet]:
+        return [DataSet(TASKS[self.task], self.split, code) for code in self.languages]
+
 
 def development(training: str, rule: Selection) -> Development:
     """The development files of a training under a selection rule.
@@ -291,6 +295,4 @@ def choosing_sets(training: str, rule: Selection, present: Collection[str]) -> l
     """The sets whose mean score chooses a run's state, of those that are `present` (by
     name).
     """
-    chosen = development(training, rule)
-    sets = [DataSet(TASKS[chosen.task], chosen.split, language) for language in chosen.languages]
-    return [found for found in sets if found.name in present]
+    return [found for found in development(training, rule).sets if found.name in present]
