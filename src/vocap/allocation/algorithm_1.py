@@ -69,12 +69,6 @@ class Problem:
         ]
         return replace(self, curves=curves)
 
-    def start(self) -> "Union":
-        """Every language at its smallest size: Algorithm 1 reads a_{i,0} as minus
-        infinity.
-        """
-        return Union(self, [0] * len(self.curves))
-
 
 class Union:
     """A size for each language, and how many of them hold each piece; a step costs as
@@ -245,10 +239,11 @@ def allocate_greedy(problem: Problem) -> SizeChoice:
 
     Of equal gains the first language in the order of `problem.curves` moves. The gains
     along a hull never rise, so a language without a positive gain takes no further
-    step. The start is every language at its smallest size. Returns the last ranks whose
+    step. The start is every language at its smallest size, as Algorithm 1 reads a_{i,0} as
+    minus infinity. Returns the last ranks whose
     union fits, and those of the step beyond.
     """
-    union = problem.start()
+    union = Union(problem, [0] * len(problem.curves))
     fitting, fitting_union, last = None, None, None
     gains = [next_gain(union, language) for language in range(len(problem.curves))]
     while True:

@@ -302,14 +302,16 @@ def _slices(
     yield best
 
 
-def solve_by_sizes(inputs: Inputs, settings: Allocation, coverage: float) -> Solution:
-    """Solve by the models of the ladders, for settings whose rule chooses sizes."""
+def solve_by_sizes(inputs: Inputs, coverage: float, settings: Allocation) -> tuple[Solution, None]:
+    """Solve by the models of the ladders, for settings whose rule chooses sizes; None for
+    the models that a rule has which reads text.
+    """
 
     def scores(language: str, size: int) -> dict[str, float]:
         model = inputs.ladders[language].read_pieces(size)
         return dict(zip(model.pieces, model.scores.tolist(), strict=True))
 
-    return solve(inputs, settings, scores, coverage)
+    return solve(inputs, settings, scores, coverage), None
 
 
 def clip(

@@ -158,7 +158,7 @@ def allocate(
     own, places = runs[0], folders(output, totals)
     _check_rule(own, corpora, trunk, development)
     inputs = gather(vocabularies, load_weights(weights), own.without)
-    solve: Solver = partial(_solve_by_sizes, inputs, own.coverage)
+    solve: Solver = partial(solve_by_sizes, inputs, own.coverage)
     if corpora is not None:
         from vocap.allocation.pieces import DescentSource  # numba, which sizes do not need
 
@@ -183,11 +183,6 @@ def allocate(
 def as_allocation(run: AllocationRun) -> Allocation:
     """The settings that results record: those of section allocation."""
     return Allocation(**run.model_dump(include=set(Allocation.model_fields)))
-
-
-def _solve_by_sizes(inputs: Inputs, coverage: float, settings: Allocation) -> tuple[Solution, None]:
-    """As the solver of a rule that reads text, which has models of its own."""
-    return solve_by_sizes(inputs, settings, coverage), None
 
 
 def _check_rule(
