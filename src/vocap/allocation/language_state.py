@@ -20,7 +20,7 @@ from vocap.unigram import descent
 from vocap.unigram.alp import average_log_probability
 from vocap.unigram.em import THRESHOLD, approximate_counts, run_m_step
 from vocap.unigram.given_pieces import BORDER, Trie, build_trie, fill_lattice, find_pieces
-from vocap.unigram.ladder import finalise, model_bytes, token_counts
+from vocap.unigram.ladder import final_model, finalise, token_counts
 from vocap.unigram.lattice import Lattice
 from vocap.unigram.segmentation import CANDIDATE, DROP
 from vocap.unigram.text_settings import TextSettings
@@ -238,11 +238,10 @@ def make_model(
     final = finalise(corpus, with_forced, len(corpus.piece_place))
     (counts,) = token_counts(corpus, state, [final], language.counts)
     lines = language.lines.tolist()
-    place, length = corpus.piece_place[final.ids], corpus.piece_length[final.ids]
     return LanguageUnigram(
         language.numbers[final.ids],
         len(final.ids) + len(settings.metas),
-        model_bytes(corpus.text, place, length, final.scores, coverage, settings=settings),
+        final_model(corpus, final, coverage, settings),
         [
             average_log_probability(counted, size)
             for counted, size in zip(counts, lines, strict=True)

@@ -196,7 +196,7 @@ def _finish_sizes(
     if not finals:
         return rungs
     of_sizes = list(finals.values())
-    models = [_model_of(corpus, pieces, coverage, words.settings) for pieces in of_sizes]
+    models = [final_model(corpus, pieces, coverage, words.settings) for pieces in of_sizes]
     measured = _measure(words, corpus, states[0], of_sizes, models)
     for size, pieces, model, measures in zip(finals, of_sizes, models, measured, strict=True):
         point = Point(size, metas + len(pieces), *measures)
@@ -231,7 +231,7 @@ def _measure(
         yield alps.get("train"), alps.get("heldout"), per_line
 
 
-def _model_of(
+def final_model(
     corpus: descent.DescentText, pieces: FinalPieces, coverage: float, settings: TextSettings
 ) -> bytes:
     """The file of a model of these pieces."""
@@ -247,27 +247,13 @@ def _count_ids(
     counts: np.ndarray,
     model: bytes,
 ) -> np.ndarray:
-    """Counts of the ids of a model, in any order, from those of `token_counts`."""
+    """Counts of the ids of a model, in any order, int64 [texts, ids], from those of
+    `token_counts`; the lines with user-defined symbols among them.
+    """
     if words.settings.byte_fallback:  # in place of <unk>
         counts = np.hstack([counts[:, :-1], np.stack([words.byte_counts[name] for name in names])])
-    if words.settings.user_defined_symbols:
-        counts = _with_whole_lines(words, names, state, pieces, counts, model)
-    return counts
-
-
-def _with_whole_lines(
-    words: WordTypes,
-    names: Sequence[str],
-    state: descent.PieceState,
-    pieces: FinalPieces,
-    counts: np.ndarray,
-    model: bytes,
-) -> np.ndarray:
-    """Counts by the model's ids, int64 [texts, ids], the lines with user-defined
-    symbols among them.
-
-    `counts` int64: those of each node of `state`, and of <unk> or of all bytes.
-    """
+    if not words.settings.user_defined_symbols:
+        return counts
     import sentencepiece
 
     metas, nodes = len(words.settings.metas), len(state.nodes)

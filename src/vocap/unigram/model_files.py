@@ -6,7 +6,7 @@ import numpy as np
 from numba import int64
 
 from vocap.unigram.kernels import INT32S, UINT8S, kernel
-from vocap.unigram.text_settings import XLM_R, TextSettings
+from vocap.unigram.text_settings import XLM_R, TextSettings, plain_letter
 
 
 @cache
@@ -21,13 +21,10 @@ def model_parts(coverage: float, settings: TextSettings = XLM_R) -> tuple[bytes,
     from sentencepiece import sentencepiece_model_pb2
 
     from vocap.unigram.sentencepiece_trainer import train
-    from vocap.unigram.training_text import trainer_normalizer
 
     rules = TextSettings(normalization=settings.normalization)
-    normalize = trainer_normalizer(rules).normalize
-    letter = next(letter for letter in map(chr, range(0x61, 0x3000)) if len(normalize(letter)) == 2)
     model = sentencepiece_model_pb2.ModelProto.FromString(
-        train([letter], 5, coverage, settings=rules)
+        train([plain_letter(rules)], 5, coverage, settings=rules)
     )
     head = sentencepiece_model_pb2.ModelProto()
     for name, kind in settings.metas:

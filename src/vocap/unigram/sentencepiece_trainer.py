@@ -77,8 +77,7 @@ def train(
     import sentencepiece
 
     # Settings and lines that it takes
-    given: dict[str, Any] = {key: tuple(x) if isinstance(x, list) else x for key, x in keys.items()}
-    settings = replace(settings, **given)
+    settings = replace(settings, **keys)
     if not 1 <= size <= MAX_SIZE:
         raise UsageError(f"size {size}: give a number of pieces from 1 to {MAX_SIZE}")
     lines = list(map(as_read, read_lines(source) if isinstance(source, str | Path) else source))

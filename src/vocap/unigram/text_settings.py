@@ -82,6 +82,8 @@ class TextSettings:
         return f"TextSettings({given})"
 
     def __post_init__(self) -> None:
+        for name in ("user_defined_symbols", "control_symbols"):  # a list too; both are hashed
+            object.__setattr__(self, name, tuple(getattr(self, name)))
         if self.normalization not in NORMALIZATIONS:
             raise UsageError(
                 f"normalization {self.normalization!r}: take one of {', '.join(NORMALIZATIONS)}"
@@ -215,9 +217,7 @@ def text_settings(preset: str = "xlm-r", **keys: bool | int | str | Sequence[str
     """
     if preset not in PRESETS:
         raise UsageError(f"preset {preset!r}: take one of {', '.join(PRESETS)}")
-    given: dict[str, Any] = {
-        key: tuple(value) if isinstance(value, list) else value for key, value in keys.items()
-    }
+    given: dict[str, Any] = keys
     return replace(PRESETS[preset], **given)
 
 
@@ -290,6 +290,12 @@ def trainer_normalizer(settings: TextSettings = XLM_R) -> Any:
         )
 
 
+def plain_letter(settings: TextSettings) -> str:
+    """The first letter that stays one character, as which it is trained on."""
+    normalize = trainer_normalizer(settings).normalize
+    return next(letter for letter in map(chr, range(0x61, 0x3000)) if len(normalize(letter)) == 2)
+
+
 @functools.cache
 def read_rules(settings: TextSettings) -> bytes:
     """The compiled rules of normalisation of these settings (`precompiled_charsmap`),
@@ -300,12 +306,10 @@ def read_rules(settings: TextSettings) -> bytes:
     from sentencepiece import sentencepiece_model_pb2
 
     rules = TextSettings(normalization=settings.normalization)
-    normalize = trainer_normalizer(rules).normalize
-    letter = next(letter for letter in map(chr, range(0x61, 0x3000)) if len(normalize(letter)) == 2)
     model = io.BytesIO()
     with open_rules(rules) as path:
         sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=iter([letter]),
+            sentence_iterator=iter([plain_letter(rules)]),
             model_writer=model,
             model_type="char",
             vocab_size=5,  # the meta pieces, U+2581 and the letter

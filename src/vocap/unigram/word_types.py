@@ -157,34 +157,6 @@ def _count_bytes(table: WordTable, names: Iterable[str], kept: np.ndarray) -> di
     return counts
 
 
-def _absent(table: WordTable, required: Mapping[str, int]) -> np.ndarray:
-    """The numbers of the required characters that no trained line holds, as words of
-    the table.
-    """
-    return table.number_lines(
-        code_points([character for character, count in required.items() if not count])
-    )
-
-
-def _types(
-    table: WordTable, words: np.ndarray, separator: np.ndarray, gap: int, **facts: Any
-) -> WordTypes:
-    """Words of a table one after the other, each followed by its separator and, up to
-    `gap` characters, by 0.
-    """
-    length = table.lengths(words)
-    size = int(length.sum(dtype=np.int64)) + gap * len(words)
-    if size > _MAX_CHARACTERS:
-        raise VocapError(
-            f"{size} characters in distinct words or lines are too many; train on fewer lines"
-        )
-    start = np.zeros(len(words), np.int32)
-    np.cumsum(length[:-1] + gap, out=start[1:])
-    text = new_array(size, np.int32, is_large(4 * size, table.memory))
-    join_words(table.store, table.bounds, words, separator, gap, text)
-    return WordTypes(text, start, length, **facts)
-
-
 def _count_texts(
     sources: Sequence[CountableText],
     cut: int,
@@ -236,11 +208,13 @@ def _arrange(
     runs: bool,
 ) -> WordTypes:
     """The words that occur, and each of the required characters that do not, in the
-    trainer's order.
+    trainer's order: one after the other, each followed by its separator and, up to a gap,
+    by 0.
 
     `runs`: a piece can be a run of U+2581.
     """
-    extra = _absent(table, required)
+    absent = [character for character, count in required.items() if not count]
+    extra = table.number_lines(code_points(absent))
     table.close()
     stored = np.any(table.counts[: table.known], axis=1)
     stored[extra] = True
@@ -250,11 +224,21 @@ def _arrange(
     begins = table.store[table.bounds[words]]
     gap = 2 if runs or ((begins != ord(SPACE)) & (begins != ord(RESERVED))).any() else 1
     inside = table.counts[words, INSIDE]
-    return _types(
-        table,
-        words,
-        np.where(inside > 0, ord(SPACE), 0).astype(np.int32),
-        gap,
+    length = table.lengths(words)
+    size = int(length.sum(dtype=np.int64)) + gap * len(words)
+    if size > _MAX_CHARACTERS:
+        raise VocapError(
+            f"{size} characters in distinct words or lines are too many; train on fewer lines"
+        )
+    start = np.zeros(len(words), np.int32)
+    np.cumsum(length[:-1] + gap, out=start[1:])
+    separator = np.where(inside > 0, ord(SPACE), 0).astype(np.int32)
+    text = new_array(size, np.int32, is_large(4 * size, table.memory))
+    join_words(table.store, table.bounds, words, separator, gap, text)
+    return WordTypes(
+        text,
+        start,
+        length,
         trained=int(np.count_nonzero(frequency)),
         inside=inside,
         last=table.counts[words, LAST],
