@@ -142,9 +142,7 @@ class Comparison:
             texts = (
                 read_blocks(self.corpora / code / f"{name}.txt") for name in ("train", "heldout")
             )
-            (train, _), (heldout, lines) = (
-                count_tokens(encoder.encode_batch, encoder.size, text) for text in texts
-            )
+            (train, _), (heldout, lines) = (count_tokens(encoder, text) for text in texts)
             smoothed = train + SMOOTHING
             found[code] = float((heldout * np.log(smoothed / smoothed.sum())).sum() / lines)
         return pd.Series(found)

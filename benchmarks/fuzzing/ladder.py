@@ -280,7 +280,7 @@ def differing_sizes(case: Case, sizes: list[int]) -> tuple[int, list[int], list[
 
 def encoded_alp(encoder: SentencePieceEncoder, lines: list[str]) -> float:
     """The ALP of whole lines under `encode`."""
-    return average_log_probability(*count_tokens(encoder.encode_batch, encoder.size, [lines]))
+    return average_log_probability(*count_tokens(encoder, [lines]))
 
 
 def reduced(case: Case, size: int) -> list[str]:

@@ -221,8 +221,7 @@ def compare(
                 sentencepiece.SentencePieceProcessor(model_proto=expected)
             )
             alps = [
-                average_log_probability(*count_tokens(encoder.encode_batch, encoder.size, [text]))
-                for text in (lines, heldout)
+                average_log_probability(*count_tokens(encoder, [text])) for text in (lines, heldout)
             ]
             same = alps == [rung.point.alp, rung.point.alp_heldout]
             outcomes.append((rung.point.size, EQUAL if same else DIFFERENT, "" if same else "ALP"))

@@ -21,8 +21,9 @@ from vocap.tokenizer_files.export import export_unigram
 from vocap.tokenizer_files.splitting import Splitter, dead_ids, texts_of
 from vocap.tokenizers.commands import evaluate
 from vocap.tokenizers.evaluate import name_tokenizers
-from vocap.tokenizers.evaluation import Differences, gini
+from vocap.tokenizers.evaluation import gini
 from vocap.tokenizers.gates import check_gates
+from vocap.unigram.usage import RoundTrips
 
 from .scripts import WORDS, make_lines, model
 from .test_bigram import direct_bits
@@ -171,7 +172,7 @@ def test_gates_of_a_tokenizer_with_every_fault(tmp_path):
     """
     lines = ["hello world ééé", "x" * 70 + " " + "-" * 9] * 20
     tokenizer = byte_tokenizer(lines, normalizers.Lowercase(), size=400)
-    fine = check_gates(Splitter(saved(tokenizer, tmp_path / "fine")), Differences(2), {})
+    fine = check_gates(Splitter(saved(tokenizer, tmp_path / "fine")), RoundTrips(2), {})
     passed = [gate for gate, result in fine.items() if result == "pass"]
     assert passed == ["unknown characters", "all bytes", "dead ids", "fragments of characters"]
     assert fine["lossless"] == "fail: 1 of 5 hard texts (characters 1): “  A\tb  c ” → “  a\tb  c ”"
@@ -191,7 +192,7 @@ def test_gates_of_a_tokenizer_with_every_fault(tmp_path):
     splitter = Splitter(
         saved(byte_tokenizer(["\u0915 \u0916 \u0917"] * 9, size=257), tmp_path / "parts")
     )
-    found = check_gates(splitter, Differences(), {})["fragments of characters"]
+    found = check_gates(splitter, RoundTrips(), {})["fragments of characters"]
     assert found == "fail: 1, the first id 256 “\\xe0\\xa4”"
 
 
@@ -231,7 +232,7 @@ def test_gates_of_a_model_with_unknown_characters(root, tmp_path, kind):
 def test_special_and_added_tokens_are_no_ids_of_text(tmp_path):
     tokenizer = byte_tokenizer(["hello world"] * 9)
     tokenizer.add_special_tokens([AddedToken("--------<" + "s" * 70 + ">", special=True)])
-    gates = check_gates(Splitter(saved(tokenizer, tmp_path / "t")), Differences(), {})
+    gates = check_gates(Splitter(saved(tokenizer, tmp_path / "t")), RoundTrips(), {})
     assert set(gates.values()) == {"pass"}
 
 

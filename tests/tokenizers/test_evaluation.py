@@ -19,8 +19,8 @@ from vocap.tables.line_bits import read_lengths
 from vocap.tokenizer_files.encoders import HuggingFaceEncoder, load_encoder
 from vocap.tokenizer_files.splitting import Splitter
 from vocap.tokenizers.commands import evaluate
-from vocap.tokenizers.evaluation import COLUMNS, Tally, measure_counts, renyi_efficiency, tally
-from vocap.unigram.usage import Segments
+from vocap.tokenizers.evaluation import COLUMNS, MEASURES, Tally, renyi_efficiency
+from vocap.unigram.usage import cells
 
 from .scripts import WORDS, make_lines, write_forms
 from .test_bigram import direct_bits
@@ -183,10 +183,16 @@ def splitter(corpora):
     return Splitter(load_encoder(corpora / "tokenizer" / "sentencepiece.model"))
 
 
-def test_no_lines_and_no_tokens(splitter):
-    empty = measure_counts(Tally(Segments.of(splitter.encoder)), splitter)
-    assert empty.pop("lines") == 0 and set(empty.values()) == {None}
-    blank = measure_counts(tally(splitter, [["", ""]]), splitter)
+def measured(splitter, *blocks):
+    """The columns from `lines` on."""
+    found = Tally(splitter)
+    for lines in blocks:
+        found.add(lines)
+    return cells(MEASURES, found.sums)
+
+
+def test_no_tokens(splitter):
+    blank = measured(splitter, ["", ""])
     assert blank["tokens_per_sentence"] == 0 and blank["chars_per_token"] is None
 
 
@@ -199,7 +205,7 @@ def test_a_tokenizer_of_bytes():
     ids = [number for line in lines for number in tokenizer.encode(line).ids]
 
     splitter = Splitter(HuggingFaceEncoder(tokenizer, None))
-    row = measure_counts(tally(splitter, [lines[:100], lines[100:]]), splitter)
+    row = measured(splitter, lines[:100], lines[100:])
     assert row["unk_rate"] == 0 and row["tokens_per_word"] == len(ids) / 2700
     broken = sum("\ufffd" in tokenizer.decode([number]) for number in ids)
     assert row["broken_utf8"] == broken / len(ids) > 0

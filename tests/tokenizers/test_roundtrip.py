@@ -7,7 +7,9 @@ from sentencepiece import SentencePieceProcessor
 from tokenizers import Tokenizer
 
 from vocap.files.io import read_tsv
-from vocap.tokenizers.evaluation import ROUND_TRIP_COLUMNS, Differences, add_round_trips
+from vocap.tokenizer_files.encoders import SentencePieceEncoder
+from vocap.tokenizers.evaluation import COLUMNS, ROUND_TRIP_COLUMNS, show_losses
+from vocap.unigram.usage import Segments
 
 from .scripts import WORDS, make_lines, model, write_forms
 from .test_evaluation import run
@@ -58,16 +60,17 @@ def test_every_line_is_decoded_as_the_library_does(root, tmp_path, form):
         if "→" in part
     ]
     assert sum(counted) == len(lines) - identical
-    assert (thai["texts"], thai["share"], thai["example"]) == ("0", "", "")
+    cells = [thai[name] for name in ("texts", "identical", "share", "example")]
+    assert cells == ["0", "0", "", ""]
+    _, empty = read_tsv(tmp_path / "t" / "evaluation.tsv", COLUMNS)
+    assert [empty[name] for name in COLUMNS[2:]] == ["0", *[""] * (len(COLUMNS) - 3)]
 
 
 @pytest.mark.parametrize("kind", LOSSES)
 def test_each_kind_of_loss_has_its_example(kind):
     processor = SentencePieceProcessor(model_proto=model().SerializeToString())
-    trips = Differences()
-    texts = [*LOSSES[kind], WORDS["en"][0]]
-    ids = processor.encode(texts)
-    add_round_trips(trips, texts, ids, processor.decode(ids), processor.unk_id())
-    count, identical, share, example = trips.cells([kind])
-    assert (count, identical, share) == (len(texts), 1, 1 / len(texts))
-    assert example.startswith(f"{kind} {len(LOSSES[kind])}: “") and list(trips.kinds) == [kind]
+    found = Segments(SentencePieceEncoder(processor), decodes=True)
+    found.add([*LOSSES[kind], WORDS["en"][0]])
+    assert show_losses(found.trips).startswith(f"{kind} {len(LOSSES[kind])}: “")
+    assert list(found.trips.kinds) == [kind] and found.sums["identical"] == 1
+    assert found.sums["changed"] == (0 if kind == "unknown" else len(LOSSES[kind]))

@@ -172,7 +172,7 @@ class BpeTokenizer(Adaptable):
         tokens, pairs = added.first(count)
         definition = model_file.append_tokens(self.read, tokens, pairs)
         after = BpeTokenizer(self.read, definition, [*self.read.tokens, *tokens])
-        uses, _ = count_tokens(after.encoder.encode_batch, after.encoder.size, read_sentences(text))
+        uses, _ = count_tokens(after.encoder, read_sentences(text))
         # old tokens behind each new one
         single, unknown = self.derivations.single.keys(), self.encoder.unk_id or 0
         made = {"".join(pair): pair for pair in reversed(pairs)}  # the first pair of each

@@ -2,35 +2,33 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from vocap.adapt.adaptable import Adaptable
-from vocap.diff.analysis import share
 from vocap.text_files.named_texts import Parts, read_sentences
-from vocap.unigram.usage import Segments
+from vocap.unigram.usage import Columns, Segments, cells, shared_prefix, sums_by_side
 
 EXAMPLES_KEPT = 3
 SAMPLES_KEPT = 8  # lines of a text on which a model is compared
 _SHOWN = 80  # characters of an example
-CHECK_COLUMNS = (
-    "language",
-    "part",
-    "lines",
-    "identical",
-    "share",
-    "tokens_before",
-    "tokens_after",
-    "unforeseen",
-    "example",
-)
+# The columns of comparison.tsv, sums and ratios of sums
+CHECKS: Columns = {
+    "lines": "lines_before",
+    "identical": "identical",
+    "share": "identical / lines_before",
+    "tokens_before": "paid_before",
+    "tokens_after": "paid_after",
+    "unforeseen": "unforeseen",
+}
+CHECK_COLUMNS = ("language", "part", *CHECKS, "example")
 
 
 @dataclass
 class LineCheck:
-    """The lines of one text, and their tokens `before` and `after`: `identical` lines
-    have the same pieces; `unforeseen` use one that training text did not. Tokens count
-    an unknown character as its bytes in UTF-8. `samples`: the ids before of lines whose
-    every token stays.
+    """The lines of one text `before` and `after`: `identical` lines have the same pieces;
+    `unforeseen` use one that training text did not. `samples`: the ids before of lines
+    whose every token stays.
 
     `unforeseen` of held-out text: the lines that would have changed if it had not been
     read, an estimate for unseen text; None where it is not measured.
@@ -43,27 +41,21 @@ class LineCheck:
     examples: list[str] = field(default_factory=list)
     samples: list[list[int]] = field(default_factory=list)
 
-    @property
-    def lines(self) -> int:
-        return self.before.lines
+    @cached_property
+    def sums(self) -> dict[str, Any]:
+        """Those of both sides, of all lines."""
+        counted = {"identical": self.identical, "unforeseen": self.unforeseen}
+        return sums_by_side(before=self.before, after=self.after) | counted
 
     @property
-    def changed(self) -> int:
-        return self.lines - self.identical
+    def lines(self) -> int:
+        return self.sums["lines_before"]
 
     def cells(self) -> tuple[Any, ...]:
         """The cells of comparison.tsv behind language and part; no share where there is
         no line.
         """
-        return (
-            self.lines,
-            self.identical,
-            share(self.identical, self.lines),
-            self.before.tokens,
-            self.after.tokens,
-            self.unforeseen,
-            "; ".join(self.examples),
-        )
+        return *cells(CHECKS, self.sums).values(), "; ".join(self.examples)
 
 
 Checks = Mapping[tuple[str, str], LineCheck]  # by language and part
@@ -86,7 +78,7 @@ def check_lines(
     for code, parts in texts.items():
         for part, text in parts.items():
             check = checks[code, part] = LineCheck(
-                Segments.of(before.encoder), Segments.of(after.encoder)
+                Segments(before.encoder), Segments(after.encoder)
             )
             if foreseen is not None and part == "heldout":
                 check.unforeseen = 0
@@ -113,11 +105,8 @@ def show_change(line: str, one: Sequence[str], other: Sequence[str]) -> str:
     >>> show_change("a b c d", ["a", "b", "c", "d"], ["a", "bc", "d"])
     '“a b c d”: a b c d → a bc d'
     """
-    shortest = min(len(one), len(other))
-    start = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), shortest)
-    end = 0
-    while end < shortest - start and one[-1 - end] == other[-1 - end]:
-        end += 1
+    start = shared_prefix(one, other)
+    end = shared_prefix(one[start:][::-1], other[start:][::-1])
     first, last = max(start - 1, 0), max(end - 1, 0)
     parts = (" ".join(side[first : len(side) - last]) for side in (one, other))
     shown = [text if len(text) <= _SHOWN else text[:_SHOWN] + "…" for text in (line, *parts)]

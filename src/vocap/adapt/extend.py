@@ -16,6 +16,7 @@ from vocap.section import Code, ConfigSection
 from vocap.text_files.named_texts import Parts, find_texts
 from vocap.text_files.text import Text, repeatable, text_name
 from vocap.unigram.text_settings import COVERAGE
+from vocap.unigram.usage import cell
 
 if TYPE_CHECKING:
     from vocap.adapt.model_rows import ModelFiles
@@ -158,7 +159,10 @@ def _extend_by(
         "total_before": source.total,
         **made.facts,
         "language_alp": {
-            part: {"before": check.before.alp, "after": check.after.alp}
+            part: {
+                "before": cell(check.sums, "nats_before / lines_before"),
+                "after": cell(check.sums, "nats_after / lines_after"),
+            }
             for (code, part), check in checks.items()
             if code == language and check.lines
         },

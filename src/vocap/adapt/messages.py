@@ -6,6 +6,7 @@ from pathlib import Path
 from vocap.adapt.adapted import Adapted
 from vocap.adapt.comparison import LineCheck
 from vocap.adapt.extend import Extended
+from vocap.unigram.usage import cell
 
 WORST_SHOWN = 5  # languages with most changed lines
 
@@ -42,13 +43,13 @@ def extended_text(found: Extended, output: Path) -> str:
 
 def _effect(check: LineCheck) -> str:
     """The effect of the new pieces on a text of their language."""
-    before, after = check.before, check.after
+    before, after = check.before.sums, check.after.sums
     shown = (
-        f"{before.tokens_per_sentence:.2f} to {after.tokens_per_sentence:.2f} tokens a line, "
-        f"ALP {before.alp:.2f} to {after.alp:.2f}"
+        f"{cell(before, 'paid / lines'):.2f} to {cell(after, 'paid / lines'):.2f} tokens a line, "
+        f"ALP {cell(before, 'nats / lines'):.2f} to {cell(after, 'nats / lines'):.2f}"
     )
-    if before.encoder.unk_id is not None and before.tokens:
-        rates = [percentage(side.unk_rate, 1) for side in (before, after)]
+    if check.before.encoder.unk_id is not None and before["tokens"]:
+        rates = (percentage(one["unknown_tokens"], one["tokens"] or 1) for one in (before, after))
         shown += f", unknown {' to '.join(rates)} of the tokens"
     return shown
 
@@ -64,9 +65,9 @@ def _others(found: Extended) -> Iterator[str]:
         yield "no text of other languages was given: changes for them are not measured"
         return
     lines = sum(check.lines for check in others.values())
-    changed = sum(check.changed for check in others.values())
-    before = sum(check.before.tokens for check in others.values())
-    after = sum(check.after.tokens for check in others.values())
+    changed = lines - sum(check.identical for check in others.values())
+    before = sum(check.sums["paid_before"] for check in others.values())
+    after = sum(check.sums["paid_after"] for check in others.values())
     moved = 100 * (after - before) / before if before else 0.0
     line = (
         f"{len(others)} other languages: {changed:,} of {lines:,} lines segmented differently "
@@ -75,8 +76,8 @@ def _others(found: Extended) -> Iterator[str]:
     yield f"{line}; the most:" if changed else line
     worst = sorted(others.items(), key=lambda pair: (pair[1].identical / pair[1].lines, pair[0]))
     for code, check in worst[:WORST_SHOWN]:
-        if check.changed:
-            yield f"  {code}: {percentage(check.changed, check.lines)} of its lines"
+        if changed := check.lines - check.identical:
+            yield f"  {code}: {percentage(changed, check.lines)} of its lines"
             yield from (f"    {example}" for example in check.examples[:1])
 
 

@@ -109,7 +109,7 @@ def _trim_to(
     uses = np.zeros((2, encoder.size), np.int64)
     for parts in texts.values():
         for part, text in parts.items():
-            counts, _ = count_tokens(encoder.encode_batch, encoder.size, read_sentences(text))
+            counts, _ = count_tokens(encoder, read_sentences(text))
             uses[int(part == "heldout")] += counts
     if not uses.any():
         raise VocapError("no line in any text; give text with a sentence a line")

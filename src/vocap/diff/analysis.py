@@ -2,11 +2,12 @@
 word, ids of every piece.
 """
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
+from itertools import accumulate, chain, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,33 +24,45 @@ from vocap.text_files.text import Text
 from vocap.tokenizer_files import Cuts
 from vocap.tokenizer_files.loading import AnyTokenizer, open_encoders
 from vocap.tokenizer_files.splitting import Splitter, is_bracketed
-from vocap.unigram.usage import Segments, tokens_of
+from vocap.unigram.usage import Columns, Segments, cells, sums_by_side, tokens_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+Pieces = tuple[str, ...]  # a word in pieces
 KEPT_WORDS = 10_000  # changed words kept of a language, the most frequent
-WORDS_AT_ONCE = 50_000  # words split at a time
 LONG_WORD = 20  # characters of a word above which only the parts that differ are kept
 ONLY_A, ONLY_B, MOVED = "only_a", "only_b", "moved"
 TABLES = ("languages.tsv", "words.tsv", "pieces.tsv", "summary.json")
+# The columns of languages.tsv, sums and ratios of sums as in `vocap.tokenizers.evaluation`
+LANGUAGE_COLUMNS: Columns = {
+    "lines": "lines_a",
+    "lines_changed": "lines_changed",
+    "tokens_a": "paid_a",
+    "tokens_b": "paid_b",
+    "tokens_per_sentence_a": "paid_a / lines_a",
+    "tokens_per_sentence_b": "paid_b / lines_b",
+    "change_percent": "100 * growth / paid_a",
+    "alp_a": "nats_a / lines_a",
+    "alp_b": "nats_b / lines_b",
+    "unk_rate_a": "unknown_tokens_a / tokens_a",
+    "unk_rate_b": "unknown_tokens_b / tokens_b",
+    "words": "words",
+    "words_changed": "words_changed",
+    "words_changed_percent": "100 * words_changed / words",
+    "distinct_changed": "distinct_changed",
+    "characters_changed_percent": "100 * characters_changed / characters",
+    "unknown_bytes_a": "unknown_bytes_a",
+    "unknown_bytes_b": "unknown_bytes_b",
+}
+# 0 where there is nothing
+SHARES = ("unk_rate_a", "unk_rate_b", "words_changed_percent", "characters_changed_percent")
 WORD_COLUMNS = ("language", "word", "count", "tokens_a", "tokens_b", "split_a", "split_b")
 LIMITS = {  # the column that each limit is on, and its change in words
     "max_change": ("change_percent", "tokens a line changed by"),
     "max_words": ("words_changed_percent", "words segmented differently:"),
     "max_characters": ("characters_changed_percent", "text segmented differently:"),
 }
-
-
-class WordChange(NamedTuple):
-    """A word, or a part of a long one, `times` in the text, and its tokens in each
-    tokenizer.
-    """
-
-    word: str
-    times: int
-    split_a: tuple[str, ...]
-    split_b: tuple[str, ...]
 
 
 class PieceChange(NamedTuple):
@@ -67,63 +80,21 @@ class PieceChange(NamedTuple):
 
 @dataclass
 class LanguageChange:
-    """The text of one language under both tokenizers.
+    """The text of one language under both tokenizers, `sides`.
 
-    Words are separated by white space; a word counts as often as it occurs in the text.
-    Tokens count an unknown character as its bytes in UTF-8.
-    `words_changed` are segmented differently; `characters_changed`, of `characters` in
-    words, are those inside the parts that are segmented differently: a measure for
-    scripts without spaces too.
+    `sums`: those of each side, which end in `_a` and `_b`, and of `compare_text`; `words`:
+    rows of words.tsv, most frequent first, without the language.
     """
 
-    a: Segments
-    b: Segments
-    lines_changed: int = 0
-    words: int = 0
-    words_changed: int = 0
-    distinct_changed: int = 0
-    characters: int = 0
-    characters_changed: int = 0
-    changed: list[WordChange] = field(default_factory=list)  # most frequent first
+    sides: tuple[Segments, Segments]
+    sums: dict[str, int]
+    words: list[tuple[Any, ...]]
 
-    @property
-    def change_percent(self) -> float | None:
-        """The change of the number of tokens from A to B; None without a token in A."""
-        return share(100 * (self.b.tokens - self.a.tokens), self.a.tokens)
-
-    @property
-    def words_changed_percent(self) -> float:
-        return share(100 * self.words_changed, self.words) or 0.0
-
-    @property
-    def characters_changed_percent(self) -> float:
-        return share(100 * self.characters_changed, self.characters) or 0.0
-
-    def row(self, language: str) -> dict[str, Any]:
-        """The cells of languages.tsv by column; None where there is nothing to
-        average.
-        """
-        return {
-            "language": language,
-            "lines": self.a.lines,
-            "lines_changed": self.lines_changed,
-            "tokens_a": self.a.tokens,
-            "tokens_b": self.b.tokens,
-            "tokens_per_sentence_a": self.a.tokens_per_sentence,
-            "tokens_per_sentence_b": self.b.tokens_per_sentence,
-            "change_percent": self.change_percent,
-            "alp_a": self.a.alp,
-            "alp_b": self.b.alp,
-            "unk_rate_a": self.a.unk_rate,
-            "unk_rate_b": self.b.unk_rate,
-            "words": self.words,
-            "words_changed": self.words_changed,
-            "words_changed_percent": self.words_changed_percent,
-            "distinct_changed": self.distinct_changed,
-            "characters_changed_percent": self.characters_changed_percent,
-            "unknown_bytes_a": self.a.total("unknown_bytes"),
-            "unknown_bytes_b": self.b.total("unknown_bytes"),
-        }
+    @cached_property
+    def row(self) -> dict[str, Any]:
+        """The cells of languages.tsv; None where there is nothing to average."""
+        row = cells(LANGUAGE_COLUMNS, self.sums)
+        return row | {name: row[name] or 0.0 for name in SHARES}
 
 
 @dataclass(frozen=True, repr=False)
@@ -144,7 +115,7 @@ class Comparison(Result):
     @cached_property
     def rows(self) -> list[dict[str, Any]]:
         """The rows of languages.tsv."""
-        return [change.row(code) for code, change in self.changes.items()]
+        return [{"language": code} | change.row for code, change in self.changes.items()]
 
     @property
     def languages(self) -> "DataFrame":
@@ -156,12 +127,7 @@ class Comparison(Result):
     @property
     def words(self) -> list[tuple[Any, ...]]:
         """The rows of words.tsv."""
-        rows: list[tuple[Any, ...]] = []
-        for code, change in self.changes.items():
-            for word, times, a, b in change.changed:
-                splits = " ".join(a), " ".join(b)
-                rows.append((code, word, times, tokens_of(a), tokens_of(b), *splits))
-        return rows
+        return [(code, *row) for code, change in self.changes.items() for row in change.words]
 
     @property
     def beyond(self) -> list[str]:
@@ -277,14 +243,15 @@ def compare(
     one, other = map(Splitter, open_encoders({"a": a, "b": b}, split).values())
     to_b = _ids_in_b(one, other)
     changes = {}
-    uses_a, uses_b = (np.zeros(side.encoder.size, np.int64) for side in (one, other))
     for code, parts in files.items():
         blocks = chain.from_iterable(map(read_sentences, parts.values()))
-        changes[code] = change = compare_text(one, other, to_b, blocks)
-        uses_a += change.a.counts
-        uses_b += change.b.counts
-    if not any(change.a.lines for change in changes.values()):
+        changes[code] = compare_text(one, other, to_b, blocks)
+    if not any(change.sums["lines_a"] for change in changes.values()):
         raise VocapError("no line in any text; give text with a sentence a line")
+    uses_a, uses_b = (np.zeros(side.encoder.size, np.int64) for side in (one, other))
+    for change in changes.values():
+        uses_a += change.sides[0].counts
+        uses_b += change.sides[1].counts
     found = Comparison(
         a=str(a) if isinstance(a, str | Path) else "a",
         b=str(b) if isinstance(b, str | Path) else "b",
@@ -305,17 +272,23 @@ def compare_text(
     """Encode every line with both tokenizers, and every distinct word, all of which are
     held in memory.
 
-    `to_b`: the id in B of each id of A, -1 where it has none.
+    `to_b`: the id in B of each id of A, -1 where it has none. Words are separated by white
+    space; a word counts as often as it occurs. `words_changed` are segmented differently;
+    `characters_changed`, of `characters` in words, are those inside the parts that are
+    segmented differently: a measure for scripts without spaces too.
     """
-    change = LanguageChange(Segments.of(a.encoder), Segments.of(b.encoder))
+    sides = Segments(a.encoder), Segments(b.encoder)
     words: Counter[str] = Counter()
+    lines_changed = 0
     for lines in blocks:
         # tokens of each line
-        for one, other in zip(change.a.add(lines), change.b.add(lines), strict=True):
-            change.lines_changed += [to_b[number] for number in one] != other
+        for one, other in zip(*(side.add(lines) for side in sides), strict=True):
+            lines_changed += [to_b[number] for number in one] != other
         words.update(chain.from_iterable(map(str.split, lines)))
-    _compare_words(a, b, words, change)
-    return change
+    sums, changed = _compare_words(a, b, words)
+    sums |= sums_by_side(a=sides[0], b=sides[1])
+    sums |= {"lines_changed": lines_changed, "growth": sums["paid_b"] - sums["paid_a"]}
+    return LanguageChange(sides, sums, changed)
 
 
 def _ids_in_b(a: Splitter, b: Splitter) -> list[int]:
@@ -332,30 +305,36 @@ def _ids_of_pieces(side: Splitter) -> dict[str, int]:
     return {piece: number for number, piece in enumerate(side.pieces) if piece is not None}
 
 
-def _compare_words(a: Splitter, b: Splitter, words: Counter[str], change: LanguageChange) -> None:
-    """Add up the changes in all words of a text."""
-    change.words = words.total()
-    change.characters = sum(count * len(word) for word, count in words.items())
-    every = list(words)
-    # changed words, with both splits
-    changed: Counter[tuple[str, tuple[str, ...], tuple[str, ...]]] = Counter()
-    for start in range(0, len(every), WORDS_AT_ONCE):
-        part = every[start : start + WORDS_AT_ONCE]
-        for word, one, other in zip(part, a.split(part), b.split(part), strict=True):
-            if one == other:
-                continue
-            count, parts = words[word], changed_parts(one, other)
-            change.words_changed += count
-            change.distinct_changed += 1
-            inside = sum(len(surface(piece)) for piece, _ in parts)
-            change.characters_changed += count * min(len(word), inside)
-            if len(word) <= LONG_WORD:
-                changed[word, one, other] += count
-                continue
-            for part_a, part_b in parts:
-                changed[surface(part_a), part_a, part_b] += count
-    most = sorted(changed.items(), key=lambda item: (-item[1], item[0][0], item[0][1]))[:KEPT_WORDS]
-    change.changed = [WordChange(word, count, *splits) for (word, *splits), count in most]
+def _compare_words(
+    a: Splitter, b: Splitter, words: Counter[str]
+) -> tuple[dict[str, Any], list[tuple[Any, ...]]]:
+    """The sums of `compare_text` over all words of a text, and the rows of those that
+    changed.
+    """
+    sums = dict.fromkeys(("words_changed", "distinct_changed", "characters_changed"), 0)
+    sums["words"] = words.total()
+    sums["characters"] = sum(count * len(word) for word, count in words.items())
+    changed: Counter[tuple[str, Pieces, Pieces]] = Counter()
+    for (word, count), one, other in zip(
+        words.items(), a.split(words), b.split(words), strict=True
+    ):
+        if one == other:
+            continue
+        parts = changed_parts(one, other)
+        sums["words_changed"] += count
+        sums["distinct_changed"] += 1
+        inside = sum(len(surface(piece)) for piece, _ in parts)
+        sums["characters_changed"] += count * min(len(word), inside)
+        shown = [(word, one, other)]
+        if len(word) > LONG_WORD:
+            shown = [(surface(part), part, change) for part, change in parts]
+        for entry in shown:
+            changed[entry] += count
+    most = sorted(changed.items(), key=lambda item: (-item[1], item[0][:2]))[:KEPT_WORDS]
+    return sums, [
+        (word, count, *map(tokens_of, splits), *map(" ".join, splits))
+        for (word, *splits), count in most
+    ]
 
 
 def surface(split: Sequence[str]) -> str:
@@ -370,9 +349,7 @@ def surface(split: Sequence[str]) -> str:
     return "".join(piece[1:-1] if is_bracketed(piece) else piece for piece in split)
 
 
-def changed_parts(
-    one: Sequence[str], other: Sequence[str]
-) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
+def changed_parts(one: Sequence[str], other: Sequence[str]) -> list[tuple[Pieces, Pieces]]:
     """The differences of two splits of a text: the shortest parts between borders that
     both have.
 
@@ -383,21 +360,21 @@ def changed_parts(
     """
     if surface(one) != surface(other):
         return [(tuple(one), tuple(other))]
-    parts = []
-    # of each side: first piece of the part, pieces taken, characters
-    starts, at, done = [0, 0], [0, 0], [0, 0]
-    while at[0] < len(one):
-        done[0] += len(surface((one[at[0]],)))
-        at[0] += 1
-        while at[1] < len(other) and done[1] < done[0]:
-            done[1] += len(surface((other[at[1]],)))
-            at[1] += 1
-        if done[0] == done[1]:
-            both = tuple(one[starts[0] : at[0]]), tuple(other[starts[1] : at[1]])
-            if both[0] != both[1]:
-                parts.append(both)
-            starts = list(at)
-    return parts
+    borders = sorted({*_ends(one)} & {*_ends(other)})
+    sides = zip(_cut_at(borders, one), _cut_at(borders, other), strict=True)
+    return [(part, changed) for part, changed in sides if part != changed]
+
+
+def _ends(split: Sequence[str]) -> Iterable[int]:
+    """The place in the text at which each piece ends."""
+    return accumulate(len(surface((piece,))) for piece in split)
+
+
+def _cut_at(borders: Sequence[int], split: Sequence[str]) -> list[Pieces]:
+    """The pieces of a split between borders."""
+    pairs = zip(split, _ends(split), strict=True)
+    groups = groupby(pairs, key=lambda pair: bisect_left(borders, pair[1]))
+    return [tuple(piece for piece, _ in group) for _, group in groups]
 
 
 def compare_ids(
@@ -410,7 +387,7 @@ def compare_ids(
     """
     ids_a, ids_b = _ids_of_pieces(a), _ids_of_pieces(b)
     changes = []
-    for piece in {**ids_a, **ids_b}:
+    for piece in ids_a | ids_b:
         one, other = ids_a.get(piece), ids_b.get(piece)
         if one != other:
             uses_a = 0 if one is None else int(counts_a[one])
@@ -422,8 +399,3 @@ def compare_ids(
                 status = ONLY_A
             changes.append(PieceChange(piece, status, one, other, uses_a, uses_b))
     return sorted(changes, key=lambda change: (-max(change.uses_a, change.uses_b), change.piece))
-
-
-def share(count: float, whole: float) -> float | None:
-    """The part that `count` is of a whole; None where that is nothing."""
-    return count / whole if whole else None

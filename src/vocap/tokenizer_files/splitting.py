@@ -4,8 +4,9 @@ differ.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from vocap.tokenizer_files.model_file import NORMAL
 from vocap.tokenizer_files.ranks import byte_characters
 from vocap.tokenizer_files.unknown import UNKNOWN
 
+AT_ONCE = 50_000  # words split at a time
 NO_BYTE = 0xFFFD  # in the place of a character that stands for no byte
 
 
@@ -53,20 +55,19 @@ class Splitter:
     def _texts(self) -> list[str]:
         return [piece or "" for piece in self.pieces]
 
-    def split(self, words: Sequence[str]) -> list[tuple[str, ...]]:
+    def split(self, words: Iterable[str]) -> Iterator[tuple[str, ...]]:
         """The pieces of each word (no spaces inside) after a space; unknown text in
         brackets.
         """
         unknown = self.encoder.unk_id
-        texts = [self.prefix + word for word in words]
-        rows = self.encoder.encode_batch(texts)
+        texts = (self.prefix + word for word in words)
         piece_of = self._texts.__getitem__
-        return [
-            self._with_unknown(text)
-            if unknown in row or self.encoder.drops
-            else tuple(map(piece_of, row))
-            for text, row in zip(texts, rows, strict=True)
-        ]
+        while part := list(islice(texts, AT_ONCE)):
+            for text, row in zip(part, self.encoder.encode_batch(part), strict=True):
+                if unknown in row or self.encoder.drops:
+                    yield self._with_unknown(text)
+                else:
+                    yield tuple(map(piece_of, row))
 
     @property
     def byte_level(self) -> bool:

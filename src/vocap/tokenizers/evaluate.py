@@ -3,14 +3,14 @@
 import glob
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from operator import itemgetter
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Union
 
+import numpy as np
 from numpy.typing import NDArray
 
 from vocap.errors import SettingError, UsageError, log
@@ -18,7 +18,7 @@ from vocap.files import io
 from vocap.languages import DOMAINS, Language, read_languages
 from vocap.result import Result
 from vocap.section import ConfigSection
-from vocap.tables.line_bits import BITS_FILE, LINE_TOKENS, write_lengths
+from vocap.tables.line_bits import BITS_FILE, GAP, LINE_TOKENS, write_lengths
 from vocap.text_files import named_texts
 from vocap.text_files.named_texts import ENGLISH
 from vocap.text_files.text import Text, Texts, repeatable, text_name
@@ -29,7 +29,7 @@ from vocap.tokenizer_files.splitting import Splitter
 from vocap.tokenizers import bigram, evaluation
 from vocap.tokenizers.gates import check_gates
 from vocap.tokenizers.settings import EvaluationSettings
-from vocap.unigram.usage import with_bytes
+from vocap.unigram.usage import RoundTrips, Sums, cell, cells
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,22 +47,15 @@ STOCK = (
     "tiktoken",
     "ranks.tiktoken",
 )
-SUMMARY = (
-    "tokenizer",
-    "total",
-    "tokens_per_sentence",
-    "ratio_to_english",
-    "gini",
-    "gini_per_byte",
-    "worst",
-    "worst_ratio",
-    BITS,
-    "round_trip",
-    "unknown_bytes",
-)
 Tokenizer = Union[AnyTokenizer, "TrainedTokenizer"]
 Row = dict[str, Any]
 Table = tuple[Sequence[str], list[Sequence[Any]]]  # columns and rows
+TABLES = {
+    "unknown": evaluation.UNKNOWN_COLUMNS,
+    "roundtrip": evaluation.ROUND_TRIP_COLUMNS,
+    "parallel": evaluation.PARALLEL_COLUMNS,
+    "evaluation": evaluation.COLUMNS,
+}
 
 
 @dataclass(frozen=True)
@@ -75,52 +68,40 @@ class MeasuredTexts:
     lines: Mapping[str, Text]
     aligned: Mapping[str, Text]
     table: dict[str, Language]
-    corpora: Texts | None
+    corpora: Mapping[str, Text] | None
     parallel: str
 
     def columns(self, names: Sequence[str]) -> list[str]:
         """The columns of a table, with the name of the bits that it has."""
         return [FOLDED if name == BITS and self.corpora is None else name for name in names]
 
-    def training_text(self, language: str) -> Text | None:
-        """The training text of a language, if there is some."""
-        if self.corpora is None or isinstance(self.corpora, Mapping):
-            return (self.corpora or {}).get(language)
-        path = Path(self.corpora) / language / "train.txt"
-        return path if path.is_file() else None
-
 
 @dataclass
 class Measurement:
-    """One tokenizer: the rows of its tables, `lengths` of lines for bits.npz; what it
-    loses.
+    """One tokenizer: the `rows` of each of `TABLES`; by language the `sums` of the text
+    and of the parallel text, and `lengths` of lines for bits.npz; what it loses.
     """
 
     total: int
-    rows: list[Row] = field(default_factory=list)
-    parallel: list[Row] = field(default_factory=list)
-    unknown: list[Sequence[Any]] = field(default_factory=list)
-    round_trips: list[Sequence[Any]] = field(default_factory=list)
+    rows: dict[str, list[Sequence[Any]]] = field(
+        default_factory=lambda: {one: [] for one in TABLES}
+    )
+    sums: dict[str, Sums] = field(default_factory=dict)
+    parallel: dict[str, Sums] = field(default_factory=dict)
     lengths: dict[tuple[str, str], NDArray[Any]] = field(default_factory=dict)
-    trips: evaluation.Differences = field(default_factory=evaluation.Differences)
+    trips: RoundTrips = field(default_factory=RoundTrips)
     lost: Counter[str] = field(default_factory=Counter)
+    gates: dict[str, str] = field(default_factory=dict)
 
     def tables(self, texts: MeasuredTexts) -> dict[str, Table]:
         """The tables by language, by their names; parallel where there is parallel
         text.
         """
-        found: dict[str, Table] = {
-            "unknown": (evaluation.UNKNOWN_COLUMNS, self.unknown),
-            "roundtrip": (evaluation.ROUND_TRIP_COLUMNS, self.round_trips),
+        return {
+            name: (texts.columns(TABLES[name]), rows)
+            for name, rows in self.rows.items()
+            if texts.aligned or name != "parallel"
         }
-        if texts.aligned:
-            found["parallel"] = _table(evaluation.PARALLEL_COLUMNS, self.parallel, texts)
-        found["evaluation"] = _table(evaluation.COLUMNS, self.rows, texts)
-        return found
-
-
-def _table(names: Sequence[str], rows: Iterable[Row], texts: MeasuredTexts) -> Table:
-    return texts.columns(names), list(map(itemgetter(*names), rows))
 
 
 @dataclass(frozen=True, repr=False)
@@ -133,19 +114,27 @@ class Evaluation(Result):
 
     texts: MeasuredTexts
     measured: dict[str, Measurement]
-    rows: list[Row]
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        return [summary_row(name, found) | found.gates for name, found in self.measured.items()]
 
     @property
     def gates(self) -> dict[str, dict[str, str]]:
         """The result of each gate of each tokenizer; none that was not checked."""
-        return {row["tokenizer"]: dict(list(row.items())[len(SUMMARY) :]) for row in self.rows}
+        return {name: found.gates for name, found in self.measured.items()}
+
+    @property
+    def _table(self) -> Table:
+        columns = self.texts.columns(list(self.rows[0]))
+        return columns, [tuple(row.values()) for row in self.rows]
 
     @cached_property
     def summary(self) -> "pd.DataFrame":
         """The table of `vocap evaluate`: a row a tokenizer."""
         from vocap.tables.frames import build_frame
 
-        return build_frame(*_table(list(self.rows[0]), self.rows, self.texts))
+        return build_frame(*self._table)
 
     def tables(self, name: str) -> "dict[str, pd.DataFrame]":
         """The tables by language of one tokenizer: evaluation, parallel (of parallel
@@ -160,7 +149,7 @@ class Evaluation(Result):
 
     def write(self, path: str | Path) -> None:
         """Write the summary (TSV)."""
-        io.write_tsv(path, *_table(list(self.rows[0]), self.rows, self.texts))
+        io.write_tsv(path, *self._table)
 
     def write_tables(self, folder: str | Path) -> None:
         """Write the tables by language, and bits.npz, to NAME/ in a folder."""
@@ -230,19 +219,18 @@ def evaluate(
     # one language after another
     encoders = _encoders(tokenizer, split)
     texts = find_measured_texts(corpora, text, languages, own.languages_table, parallel)
-    measured, rows = {}, []
+    measured = {}
     for name, encoder in encoders.items():
         splitter = Splitter(encoder)
         found = measured[name] = measure_tokenizer(splitter, texts)
-        rows.append(summary_row(name, found))
         if own.gates:
-            rows[-1] |= check_gates(splitter, found.trips, found.lost)
-    for row in found.parallel:
-        if not row["lines"]:
+            found.gates = check_gates(splitter, found.trips, found.lost)
+    for code, sums in found.parallel.items():
+        if not sums["lines"]:
             why = " in common with English, so no ratio" if ENGLISH in texts.aligned else ""
-            log.warning("%s: no line%s", _named(texts.aligned, row["language"]), why)
+            log.warning("%s: no line%s", _named(texts.aligned, code), why)
     # whole outputs, at the end
-    result = Evaluation(texts, measured, rows)
+    result = Evaluation(texts, measured)
     if tables is not None:
         result.write_tables(tables)
     if output is not None:
@@ -325,8 +313,9 @@ def find_measured_texts(
     """The text to measure on. Raises UsageError and VocapError as `find_texts` and
     `find_aligned`.
     """
+    training: dict[str, Text] | None = None
     if isinstance(corpora, Mapping):
-        corpora = {code: repeatable(own) for code, own in corpora.items()}
+        training = {code: repeatable(own) for code, own in corpora.items()}
     folder = Path(corpora) if isinstance(corpora, str | Path) else None
     given = text or {}
     lines: dict[str, Text] = {}
@@ -346,17 +335,19 @@ def find_measured_texts(
         aligned.update(paths)
         for code in without:
             log.warning("%s: no parallel text, left out", parallel.replace("{lang}", code))
+    if folder is not None:
+        paths = {code: folder / code / "train.txt" for code in lines | aligned}
+        training = {code: path for code, path in paths.items() if path.is_file()}
     name = parallel if isinstance(parallel, str) else "given"
-    return MeasuredTexts(lines or aligned, aligned, read_languages(table), corpora, name)
+    return MeasuredTexts(lines or aligned, aligned, read_languages(table), training, name)
 
 
 def aligned_languages(pattern: str) -> list[str]:
     """The languages of the files of a pattern that holds {lang}, sorted."""
-    parts = pattern.split("{lang}")
-    first, *rest = map(re.escape, parts)
+    paths = glob.glob(glob.escape(pattern).replace("{lang}", "*"))
+    first, *rest = re.escape(pattern).split(re.escape("{lang}"))
     known = re.compile(rf"{first}([^/]+)" + r"\1".join(rest))
-    found = map(known.fullmatch, glob.glob("*".join(map(glob.escape, parts))))
-    return sorted({match[1] for match in found if match})
+    return sorted({match[1] for match in map(known.fullmatch, paths) if match})
 
 
 def measure_tokenizer(splitter: Splitter, texts: MeasuredTexts) -> Measurement:
@@ -364,38 +355,47 @@ def measure_tokenizer(splitter: Splitter, texts: MeasuredTexts) -> Measurement:
     different lengths.
     """
     encoder = splitter.encoder
-    aligned: dict[str, evaluation.AlignedLines] = {}
+    aligned = {}
     found, folds = Measurement(encoder.size), texts.corpora is None
     for code in dict.fromkeys([*texts.lines, *texts.aligned]):
-        model = bigram.train_on(texts.training_text(code), encoder)
+        model = bigram.train_on((texts.corpora or {}).get(code), encoder)
         if code in texts.lines:
+            own = evaluation.Tally(splitter)
+            evaluation.add_lines(own, named_texts.read_sentences(texts.lines[code]), model, folds)
             language = texts.table.get(code) or Language(code, code, "", "", {})
-            blocks = named_texts.read_sentences(texts.lines[code])
-            counted = evaluation.tally(splitter, blocks, model, folds)
-            spaces = language.script not in evaluation.WITHOUT_SPACES
-            row = {"language": code, "resource": language.resource}
-            row |= evaluation.measure_counts(counted, splitter, spaces)
-            found.rows.append(row | {"training_ids": model.used if model else None})
-            ordered = sorted(
-                counted.segments.unknown.items(), key=lambda entry: (-entry[1], entry[0])
-            )
-            found.unknown += [(code, *entry) for entry in ordered]
-            domain = language.resource if language.resource in DOMAINS else evaluation.TEXT
-            found.round_trips.append((code, domain, *counted.trips.cells(evaluation.LOSSES)))
-            found.lengths["heldout", code] = counted.lengths
-            found.lost.update(counted.segments.unknown)
-            found.trips.update(counted.trips)
+            _add_text(found, own, language, None if model is None else model.used)
         if code in texts.aligned:
-            aligned[code] = evaluation.code_aligned(encoder, texts.aligned[code], model, folds)
+            aligned[code] = evaluation.encode_aligned(encoder, texts.aligned[code], model, folds)
     # parallel text
-    counts = {code: len(own.present) for code, own in aligned.items()}
+    counts = {code: len(lines) for code, lines in aligned.items()}
     named_texts.check_aligned(counts, {code: _named(texts.aligned, code) for code in aligned})
-    english = aligned.get(ENGLISH)
-    for code, own in aligned.items():
-        row, found.lengths["parallel", code] = evaluation.compare_with_english(own, english)
-        found.lengths[LINE_TOKENS, code] = own.tokens
-        found.parallel.append({"language": code, **row})
+    for code, lines in aligned.items():
+        sums, lengths = evaluation.compare_with_english(lines, aligned.get(ENGLISH))
+        found.parallel[code], found.lengths["parallel", code] = sums, lengths
+        found.lengths[LINE_TOKENS, code] = np.where(lines["bytes"] > 0, lines["paid"], GAP)
+        found.rows["parallel"].append((code, *cells(evaluation.PARALLEL, sums).values()))
     return found
+
+
+def _add_text(
+    found: Measurement, own: evaluation.Tally, language: Language, training_ids: int | None
+) -> None:
+    """Add the rows of a language's text; `training_ids`: distinct ids of the bigram's text."""
+    code, group, sums = language.code, language.resource, own.sums
+    if language.script in evaluation.WITHOUT_SPACES:
+        sums["words"] = 0
+    if not sums["lines"]:  # no measures
+        sums = dict.fromkeys(("lines", "identical"), 0)
+    sums["training_ids"] = training_ids
+    found.sums[code], found.lengths["heldout", code] = sums, evaluation.lengths_of(own.table)
+    found.lost.update(own.unknown)
+    found.trips.update(own.trips)
+    found.rows["evaluation"].append((code, group, *cells(evaluation.MEASURES, sums).values()))
+    most = sorted(own.unknown.items(), key=lambda entry: (-entry[1], entry[0]))
+    found.rows["unknown"] += [(code, *entry) for entry in most]
+    trips = cells(evaluation.TRIPS, sums).values()
+    domain = group if group in DOMAINS else evaluation.TEXT
+    found.rows["roundtrip"].append((code, domain, *trips, evaluation.show_losses(own.trips)))
 
 
 def summary_row(name: str, found: Measurement) -> Row:
@@ -406,45 +406,37 @@ def summary_row(name: str, found: Measurement) -> Row:
     the other. Tokens count each unknown character as its bytes, `unknown_bytes` in all
     of that text. Bits and round trip are of the text.
     """
-    # of the text
-    known = [row[BITS] for row in found.rows if row[BITS] is not None]
-    row = dict.fromkeys(SUMMARY) | {
+    paid = found.parallel or found.sums
+    # tokens, and their ratios to English
+    pairs = {code: sums for code, sums in found.parallel.items() if sums["lines"]}
+    tokens = ratio = _mean(costs := _ratios(pairs, "paid / english_paid"))
+    if ratio is not None:
+        tokens = ratio * cell(pairs[ENGLISH], "paid / lines")
+    else:
+        costs = _ratios(pairs, "paid / lines")
+        tokens = _mean(costs if found.parallel else _ratios(found.sums, "paid / lines"))
+    worst = max(costs, key=costs.__getitem__) if any(costs.values()) else None
+    by_byte = _ratios(pairs, "paid / bytes")
+    return {
         "tokenizer": name,
         "total": found.total,
-        BITS: fmean(known) if known else None,
+        "tokens_per_sentence": tokens,
+        "ratio_to_english": ratio,
+        "gini": worst and evaluation.gini(costs.values()),
+        "gini_per_byte": worst and evaluation.gini(by_byte.values()),
+        "worst": worst,
+        "worst_ratio": costs[worst] if worst and ratio else None,
+        BITS: _mean(_ratios(found.sums, "bits / bytes")),
+        "round_trip": cell(found.trips.sums, "identical / lines"),
+        "unknown_bytes": sum(sums.get("unknown_bytes", 0) for sums in paid.values()),
     }
-    row["round_trip"] = found.trips.cells(())[2]
-    row["unknown_bytes"] = sum(one["unknown_bytes"] or 0 for one in found.parallel or found.rows)
-    # tokens, and their ratios to English
-    rows = {one["language"]: one for one in found.parallel if one["lines"]}
-    paid = {
-        code: with_bytes(one["tokens"], one["unknown_tokens"], one["unknown_bytes"])
-        for code, one in rows.items()
-    }
-    costs = {
-        code: one["ratio_with_bytes"]
-        for code, one in rows.items()
-        if one["ratio_with_bytes"] is not None
-    }
-    if costs:
-        english = paid[ENGLISH] / rows[ENGLISH]["lines"]
-        row["ratio_to_english"] = fmean(costs.values())
-        row["tokens_per_sentence"] = row["ratio_to_english"] * english
-    else:
-        costs = {code: paid[code] / one["lines"] for code, one in rows.items()}
-        lengths = [
-            with_bytes(length, length * (one["unk_rate"] or 0), one["unknown_bytes"] / one["lines"])
-            for one in found.rows
-            if (length := one["tokens_per_sentence"]) is not None
-        ]
-        if given := costs.values() if found.parallel else lengths:
-            row["tokens_per_sentence"] = fmean(given)
-    # inequality
-    if any(costs.values()):
-        worst = row["worst"] = max(costs, key=costs.__getitem__)
-        row["worst_ratio"] = costs[worst] if row["ratio_to_english"] else None
-        row["gini"] = evaluation.gini(list(costs.values()))
-        row["gini_per_byte"] = evaluation.gini(
-            [paid[code] / one["bytes"] for code, one in rows.items()]
-        )
-    return row
+
+
+def _ratios(texts: Mapping[str, Sums], formula: str) -> dict[str, float]:
+    """The ratio of two sums of each text that has it."""
+    found = {code: cell(sums, formula) for code, sums in texts.items()}
+    return {code: value for code, value in found.items() if value is not None}
+
+
+def _mean(values: Mapping[str, float]) -> float | None:
+    return fmean(values.values()) if values else None

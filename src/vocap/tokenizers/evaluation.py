@@ -2,48 +2,69 @@
 
 import math
 import re
-from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cache
-from itertools import chain, compress, takewhile
-from typing import Any, NamedTuple
+from collections import Counter
+from collections.abc import Iterable
+from functools import lru_cache
+from itertools import chain
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vocap.tables.bits_per_byte import Floats, bits_per_byte, with_unknown_bytes
-from vocap.tables.line_bits import GAP
+from vocap.tables.bits_per_byte import Floats, with_unknown_bytes
 from vocap.text_files.named_texts import is_gap
 from vocap.text_files.text import Text, text_blocks
 from vocap.tokenizer_files.encoders import BYTE_PIECE, Encoder
 from vocap.tokenizer_files.splitting import Splitter, is_bracketed
 from vocap.tokenizers.bigram import Bigram, Integers, fold_bits
-from vocap.unigram.usage import LINE, Segments, with_bytes
+from vocap.unigram.usage import LINE, LOSSES, Columns, RoundTrips, Segments, sum_up
 
-COLUMNS = (
-    "language",
-    "resource",
-    "lines",
-    "alp",
-    "tokens_per_sentence",
-    "tokens_per_word",
-    "chars_per_token",
-    "bytes_per_token",
-    "unk_rate",
-    "vocabulary_used",
-    "renyi",
-    "single_char_share",
-    "whole_words",
-    "digits_per_token",
-    "numbers_alike",
-    "broken_utf8",
-    "bigram_bits_per_byte",
-    "changed_lines",
-    "unknown_bytes",
-    "training_ids",
-)
+# The columns of evaluation.tsv: a sum of `Tally.sums`, or one over another. A column more
+# is a line more here, and if its sum is new, a sum of lines (`LINE`), of ids (`ids_held`)
+# or of words (`Tally`).
+MEASURES: Columns = {
+    "lines": "lines",
+    "alp": "nats / lines",
+    "tokens_per_sentence": "tokens / lines",
+    "tokens_per_word": "tokens / words",
+    "chars_per_token": "characters / tokens",
+    "bytes_per_token": "bytes / tokens",
+    "unk_rate": "unknown_tokens / tokens",
+    "vocabulary_used": "ids_used / ids",
+    "renyi": "renyi",
+    "single_char_share": "single / tokens",
+    "whole_words": "whole / words",
+    "digits_per_token": "digits / with_digits",
+    "numbers_alike": "alike / numbers",
+    "broken_utf8": "broken / tokens",
+    "bigram_bits_per_byte": "bits / bytes",
+    "changed_lines": "changed / lines",
+    "unknown_bytes": "unknown_bytes",
+    "training_ids": "training_ids",
+}
+# those of parallel.tsv, of `compare_with_english`
+PARALLEL: Columns = {
+    "lines": "lines",
+    "tokens": "tokens",
+    "ratio_to_english": "tokens / english_tokens",
+    "english_tokens": "english_tokens",
+    "bytes": "bytes",
+    "bigram_bits_per_byte": "bits / bytes",
+    "unknown_tokens": "unknown_tokens",
+    "unknown_bytes": "unknown_bytes",
+    "ratio_with_bytes": "paid / english_paid",
+}
+# those of roundtrip.tsv
+TRIPS: Columns = {
+    "texts": "lines",
+    "identical": "identical",
+    "share": "identical / lines",
+}
+COLUMNS = ("language", "resource", *MEASURES)
+PARALLEL_COLUMNS = ("language", *PARALLEL)
+ROUND_TRIP_COLUMNS = ("language", "domain", *TRIPS, "example")
 UNKNOWN_COLUMNS = ("language", "character", "count")
+TEXT = "text"  # the domain of natural language
 DISTINCT = 100_000  # words that are counted before they are split: bounds the memory of long texts
 NUMBER = re.compile(r"(?<![0-9])[0-9]{2,8}(?![0-9])")  # longer ones are rarely numbers
 DIGITS = frozenset("0123456789")
@@ -55,151 +76,79 @@ WITHOUT_SPACES = frozenset(
 )
 
 
-@dataclass
-class Differences:
-    """Lines of one language, and those that differ, by kind; `examples` holds the first
-    of each kind.
+class Tally(Segments):
+    """A text under a tokenizer with its words, the maximal runs of characters other than
+    white space, each as it is cut after a space, and their numbers, the maximal runs of 2
+    to 8 of the digits 0 to 9.
+
+    `whole`: words that are one token, and known; `cuts`: how often which cut of a number
+    into tokens occurs, as the digits of each token that holds some; a number with an
+    unknown digit has none.
     """
 
-    lines: int = 0
-    kinds: Counter[str] = field(default_factory=Counter)
-    examples: dict[str, str] = field(default_factory=dict)
+    def __init__(self, splitter: Splitter):
+        super().__init__(splitter.encoder, decodes=True)
+        self.splitter = splitter
+        self.words = self.whole = 0
+        self.cuts: Counter[tuple[int, ...]] = Counter()
+        self._uncut: Counter[str] = Counter()
+
+    def add(self, lines: list[str]) -> list[list[int]]:
+        self._uncut.update(chain.from_iterable(map(str.split, lines)))
+        if len(self._uncut) > DISTINCT:
+            self._cut_words()
+        return super().add(lines)
+
+    def _cut_words(self) -> None:
+        words, numbers = self._uncut, Counter[str]()
+        for (word, count), split in zip(words.items(), self.splitter.split(words), strict=True):
+            self.words += count
+            if len(split) == 1 and not is_bracketed(split[0]):
+                self.whole += count
+            for number in NUMBER.findall(word):
+                numbers[number] += count
+        for number, split in zip(numbers, self.splitter.split(numbers), strict=True):
+            cut = tuple(filter(None, map(digits, split)))
+            if sum(cut) == len(number):
+                self.cuts[cut] += numbers[number]
+        words.clear()
 
     @property
-    def identical(self) -> int:
-        return self.lines - self.kinds.total()
-
-    def add(self, kind: str, example: str) -> None:
-        """Count a line that differs."""
-        self.kinds[kind] += 1
-        self.examples.setdefault(kind, example)
-
-    def update(self, other: "Differences") -> None:
-        """Add the lines of another text."""
-        self.lines += other.lines
-        self.kinds.update(other.kinds)
-        self.examples = other.examples | self.examples
-
-    def cells(self, order: Sequence[str]) -> tuple[int, int, float | None, str]:
-        """Lines, identical ones, their share (None without lines), and the examples of
-        the kinds in this order.
+    def sums(self) -> dict[str, Any]:
+        """Those of lines; of ids; of words; `alike`: the numbers that are cut like most of
+        as many digits. Of fewer than `LEAST_NUMBERS` there are none.
         """
-        share = self.identical / self.lines if self.lines else None
-        shown = (
-            f"{kind} {self.kinds[kind]}: {self.examples[kind]}"
-            for kind in order
-            if self.kinds[kind]
-        )
-        return self.lines, self.identical, share, "; ".join(shown)
+        self._cut_words()
+        most: dict[int, int] = {}
+        for cut, count in self.cuts.items():
+            most[sum(cut)] = max(most.get(sum(cut), 0), count)
+        numbers = self.cuts.total()
+        return {
+            **super().sums,
+            **{name: int(self.counts @ held) for name, held in ids_held(self.splitter).items()},
+            "ids": len(self.counts),
+            "ids_used": np.count_nonzero(self.counts),
+            "renyi": renyi_efficiency(self.counts),
+            "words": self.words,
+            "whole": self.whole,
+            "alike": sum(most.values()),
+            "numbers": numbers if numbers >= LEAST_NUMBERS else 0,
+        }
 
 
-@dataclass
-class Tally:
-    """One language's lines: their `segments`, and what is counted besides.
-
-    `whole`: words that are one token; `cuts`: for each number of digits, how often
-    which cut into tokens occurs; `trips`: lines that do not come back; `lengths`:
-    `LineBits.lengths`.
+@lru_cache(1)
+def ids_held(splitter: Splitter) -> dict[str, Integers]:
+    """What each id holds, int64 [V]: a `single` code point besides U+2581 (a lone U+2581
+    is none), `digits`, whether it is one `with_digits`, or `broken`, its bytes no whole
+    characters.
     """
-
-    segments: Segments
-    words: int = 0
-    whole: int = 0
-    cuts: dict[int, Counter[tuple[int, ...]]] = field(default_factory=lambda: defaultdict(Counter))
-    trips: Differences = field(default_factory=Differences)
-    lengths: Floats = field(default_factory=lambda: np.zeros((2, 0)))
+    pieces = splitter.encoder.pieces
+    held = np.array(list(map(digits, pieces)), np.int64)
+    single = [len((piece or "").replace("\u2581", "")) == 1 for piece in pieces]
+    found = {"single": single, "digits": held, "with_digits": held > 0, "broken": splitter.broken}
+    return {name: np.asarray(values, np.int64) for name, values in found.items()}
 
 
-def shared_prefix(one: Sequence[object], other: Sequence[object]) -> int:
-    """The length of the longest common beginning.
-
-    >>> shared_prefix("abc", "abx"), shared_prefix([1, 2], [1, 2, 3])
-    (2, 2)
-    """
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
-
-
-def tally(
-    splitter: Splitter,
-    blocks: Iterable[list[str]],
-    model: Bigram | None = None,
-    folds: bool = False,
-) -> Tally:
-    """Count tokens, words, numbers, characters, bytes, and bits as `LineBits`; decode the
-    lines again.
-
-    Words are the maximal runs of characters other than white space; numbers the maximal
-    runs of 2 to 8 of the digits 0 to 9; characters are code points and bytes those of
-    UTF-8, all of the raw line without its end.
-    """
-    encoder = splitter.encoder
-    result = Tally(Segments.of(encoder))
-    words: Counter[str] = Counter()
-    bits = LineBits(encoder, model, folds)
-    for lines in blocks:
-        encoded = result.segments.add(lines)
-        bits.add(encoded)
-        losing = set(compress(lines, result.segments.blocks[-1]["dropped"]))
-        decoded = encoder.decode_batch(encoded)
-        add_round_trips(result.trips, lines, encoded, decoded, encoder.unk_id, losing)
-        words.update(chain.from_iterable(map(str.split, lines)))
-        if len(words) > DISTINCT:
-            count_splits(splitter, words, result)
-            words.clear()
-    count_splits(splitter, words, result)
-    result.lengths = bits.lengths(result.segments)
-    return result
-
-
-class LineBits:
-    """Bits of the lines of a text: under a model, without one in ten `folds` of the text,
-    or none.
-    """
-
-    def __init__(self, encoder: Encoder, model: Bigram | None = None, folds: bool = False):
-        self.size, self.model, self.folds = encoder.size, model, folds
-        self._blocks: list[Floats] = [np.zeros(0)]
-        self._ids: list[NDArray[np.int32]] = []
-
-    def add(self, ids: Sequence[Sequence[int]]) -> None:
-        """Code the ids of further lines."""
-        if self.model is not None:
-            self._blocks.append(self.model.line_bits(ids))
-        elif self.folds:
-            self._ids += [np.array(numbers, np.int32) for numbers in ids]
-        else:
-            self._blocks.append(np.full(len(ids), math.nan))
-
-    def lengths(self, segments: Segments) -> Floats:
-        """Bits, with those of unknown characters, and bytes of all lines, float64
-        [2, lines]; bits are NaN where nothing gives them.
-        """
-        folded = self.folds and self.model is None
-        bits = fold_bits(self._ids, self.size) if folded else np.concatenate(self._blocks)
-        table = segments.table
-        return np.array([with_unknown_bytes(bits, table["unknown_bytes"]), table["bytes"]])
-
-
-def count_splits(splitter: Splitter, words: Mapping[str, int], result: Tally) -> None:
-    """Add words, each as it is cut after a space, to `words`, `whole` and `cuts` of `result`.
-
-    A word is whole if it is one token, and known. Cut of a number: the digits of each
-    token that holds some; a number with an unknown digit has none.
-    """
-    numbers: Counter[str] = Counter()
-    for (word, count), split in zip(words.items(), splitter.split([*words]), strict=True):
-        result.words += count
-        if len(split) == 1 and not is_bracketed(split[0]):
-            result.whole += count
-        for number in NUMBER.findall(word):
-            numbers[number] += count
-    for (number, count), split in zip(numbers.items(), splitter.split([*numbers]), strict=True):
-        cut = tuple(filter(None, map(digits, split)))
-        if sum(cut) == len(number):
-            result.cuts[len(number)][cut] += count
-
-
-@cache
 def digits(piece: str | None) -> int:
     """The number of digits 0 to 9 in a piece, none in a byte or unknown text.
 
@@ -213,62 +162,66 @@ def digits(piece: str | None) -> int:
     return sum(character in DIGITS for character in piece)
 
 
-def measure_counts(tally: Tally, splitter: Splitter, spaces: bool = True) -> dict[str, Any]:
-    """The columns from `lines` on, as a dict; None where a measure is not defined.
-
-    alp: Equation 1, natural logarithm, p_uni counted on the same lines, dropped
-    characters as one unknown id.
-    tokens_per_sentence: tokens / lines. tokens_per_word: tokens / words, None where
-    `spaces` is false. chars_per_token, bytes_per_token: of the raw text. unk_rate:
-    unknown tokens / tokens. vocabulary_used: distinct ids that occur / V. renyi:
-    `renyi_efficiency`. single_char_share: share of tokens whose piece is one code point
-    besides U+2581 (a lone U+2581 is none). whole_words: share of words that are one
-    token, None where `spaces` is false. digits_per_token: digits 0 to 9 / tokens that
-    hold some. numbers_alike: share of the numbers cut like most numbers of as many
-    digits, None for fewer than `LEAST_NUMBERS`. broken_utf8: share of tokens whose
-    bytes are no whole characters. bigram_bits_per_byte: None without a model.
-    changed_lines: share of lines that decode to other text though all characters are
-    known. unknown_bytes: UTF-8 bytes of the characters of all lines that are unknown.
-    training_ids: distinct ids of the text of the bigram, which the caller fills in.
+def add_lines(
+    segments: Segments,
+    blocks: Iterable[list[str]],
+    model: Bigram | None = None,
+    folds: bool = False,
+) -> None:
+    """Add a text, with the bits of its lines under a model, or in ten `folds`; with those
+    of unknown characters.
     """
-    segments = tally.segments
-    counts, total, lines = segments.counts, segments.total("tokens"), segments.lines
-    row: dict[str, Any] = dict.fromkeys(COLUMNS[2:])
-    row["lines"] = lines
-    if not lines:
-        return row
-    row["alp"] = segments.alp
-    row["tokens_per_sentence"] = total / lines
-    row["vocabulary_used"] = np.count_nonzero(counts) / len(counts)
-    row["bigram_bits_per_byte"] = bits_per_byte(tally.lengths)
-    row["unknown_bytes"] = segments.total("unknown_bytes")
-    row["changed_lines"] = (tally.trips.kinds.total() - tally.trips.kinds["unknown"]) / lines
-    if not total:
-        return row
-    # by word and by character
-    if spaces and tally.words:
-        row["tokens_per_word"] = total / tally.words
-        row["whole_words"] = tally.whole / tally.words
-    row["chars_per_token"] = segments.total("characters") / total
-    row["bytes_per_token"] = segments.total("bytes") / total
-    row["unk_rate"] = segments.unk_rate
-    row["renyi"] = renyi_efficiency(counts)
-    # by the text of pieces, and by numbers
-    used = np.flatnonzero(counts).tolist()
-    pieces = splitter.encoder.pieces
-    single = [number for number in used if len((pieces[number] or "").replace("\u2581", "")) == 1]
-    row["single_char_share"] = int(counts[single].sum()) / total
-    held = {number: held for number in used if (held := digits(pieces[number]))}
-    if held:
-        tokens = int(counts[list(held)].sum())
-        row["digits_per_token"] = (
-            sum(int(counts[number]) * count for number, count in held.items()) / tokens
-        )
-    numbers = sum(cuts.total() for cuts in tally.cuts.values())
-    if numbers >= LEAST_NUMBERS:
-        row["numbers_alike"] = sum(max(cuts.values()) for cuts in tally.cuts.values()) / numbers
-    row["broken_utf8"] = int(counts[splitter.broken].sum()) / total
-    return row
+    ids: list[NDArray[np.int32]] = []
+    for lines in blocks:
+        rows = segments.add(lines)
+        if folds:
+            ids += [np.array(numbers, np.int32) for numbers in rows]
+        elif model is not None:
+            segments.blocks[-1]["bits"] = model.line_bits(rows)
+    table = segments.table
+    if folds:
+        table["bits"] = fold_bits(ids, segments.encoder.size)
+    table["bits"] = with_unknown_bytes(table["bits"], table["unknown_bytes"])
+    segments.blocks = [table]
+
+
+def encode_aligned(
+    encoder: Encoder, text: Text, model: Bigram | None = None, folds: bool = False
+) -> NDArray[np.void]:
+    """The lines of an aligned text as `add_lines` has them, `LINE` [lines], zeros in the
+    place of gaps.
+    """
+    segments, gaps = Segments(encoder), list[bool]()
+
+    def present() -> Iterable[list[str]]:
+        for block in text_blocks(text, aligned=True)():
+            gaps.extend(map(is_gap, block))
+            yield [line for line in block if not is_gap(line)]
+
+    add_lines(segments, present(), model, folds)
+    table = np.zeros(len(gaps), LINE)
+    table[~np.array(gaps, bool)] = segments.table
+    return table
+
+
+def compare_with_english(
+    own: NDArray[np.void], english: NDArray[np.void] | None
+) -> tuple[dict[str, Any], Floats]:
+    """The sums, and bits and bytes [2, shared], of the lines that both languages have, all
+    own ones without English; sums of English begin with `english_`.
+    """
+    shared, base = own["bytes"] > 0, {}
+    if english is not None:
+        shared &= english["bytes"] > 0
+        base = {f"english_{name}": value for name, value in sum_up(english[shared]).items()}
+    lengths = lengths_of(own)[:, shared]
+    # added line by line, as in every version of the file
+    return base | sum_up(own[shared]) | {"bits": lengths.sum(1)[0].item()}, lengths
+
+
+def lengths_of(table: NDArray[np.void]) -> Floats:
+    """Bits and bytes of lines, float64 [2, lines]."""
+    return np.array([table["bits"], table["bytes"]])
 
 
 def renyi_efficiency(counts: Integers, alpha: float = ALPHA) -> float | None:
@@ -288,93 +241,16 @@ def renyi_efficiency(counts: Integers, alpha: float = ALPHA) -> float | None:
     return math.log(powers) / (1 - alpha) / math.log(len(counts))
 
 
-ROUND_TRIP_COLUMNS = ("language", "domain", "texts", "identical", "share", "example")
-TEXT = "text"  # the domain of natural language
-LOSSES = ("unknown", "U+2581", "spaces", "characters")
-SHOWN = 24  # characters of an example, from a little before its first difference on
-
-
-def loss(text: str, decoded: str, unknown: bool) -> str:
-    """The reason for which a text does not come back.
-
-    `unknown`: it holds an unknown character; `U+2581`: this character, which stands for a
-    space; `spaces`: only white space; `characters`: others, which the normaliser
-    replaced.
-
-    >>> loss("a  b", "a b", False), loss("1½", "11⁄2", False)
-    ('spaces', 'characters')
-    """
-    if unknown:
-        return "unknown"
-    if decoded.split() != text.replace("\u2581", " ").split():
-        return "characters"
-    return "U+2581" if "\u2581" in text else "spaces"
-
-
-def add_round_trips(
-    trips: Differences,
-    texts: Sequence[str],
-    ids: Sequence[Sequence[int]],
-    decoded: Sequence[str],
-    unk_id: int | None,
-    dropping: Collection[str] = (),
-) -> None:
-    """Count texts, and those that do not come back from their ids: decode(encode(text))
-    != text. `dropping`: texts of which a character is dropped.
-    """
-    trips.lines += len(texts)
-    for text, numbers, back in zip(texts, ids, decoded, strict=True):
-        if back != text:
-            trips.add(loss(text, back, unk_id in numbers or text in dropping), example(text, back))
-
-
-def example(text: str, decoded: str) -> str:
-    """Both texts from a little before their first difference on.
-
-    >>> example("one  two", "one two")
-    '“one  two” → “one two”'
-    """
-    start = max(0, shared_prefix(text, decoded) - SHOWN // 3)
-    shown = (
-        ("…" if start else "")
-        + one[start : start + SHOWN]
-        + ("…" if len(one) > start + SHOWN else "")
-        for one in (text, decoded)
+def show_losses(trips: RoundTrips) -> str:
+    """The number of lines of each kind of loss, and an example."""
+    return "; ".join(
+        f"{kind} {trips.kinds[kind]}: {trips.examples[kind]}"
+        for kind in LOSSES
+        if trips.kinds[kind]
     )
-    return " → ".join(f"“{one}”" for one in shown)
 
 
-PARALLEL_COLUMNS = (
-    "language",
-    "lines",
-    "tokens",
-    "ratio_to_english",
-    "english_tokens",
-    "bytes",
-    "bigram_bits_per_byte",
-    "unknown_tokens",
-    "unknown_bytes",
-    "ratio_with_bytes",
-)
-
-
-class AlignedLines(NamedTuple):
-    """Lines of aligned text: whether each is `present`, its row of `LINE`, its bits and
-    bytes, [2, lines]; zeros in the place of gaps.
-    """
-
-    present: NDArray[np.bool_]
-    table: NDArray[np.void]
-    lengths: Floats
-
-    @property
-    def tokens(self) -> NDArray[np.int64]:
-        """Tokens of each line, [lines], an unknown character as its bytes; `GAP` for a gap."""
-        counted = ("tokens", "unknown_tokens", "unknown_bytes")
-        return np.where(self.present, with_bytes(*map(self.table.__getitem__, counted)), GAP)
-
-
-def gini(values: Sequence[float]) -> float:
+def gini(values: Iterable[float]) -> float:
     """Gini coefficient: the mean absolute difference of all pairs, over twice the mean;
     0 is equality.
 
@@ -393,47 +269,3 @@ def gini(values: Sequence[float]) -> float:
     count = len(ordered)
     ranked = math.fsum(rank * value for rank, value in enumerate(ordered, start=1))
     return max(0.0, (2 * ranked - (count + 1) * total) / (count * total))
-
-
-def code_aligned(
-    encoder: Encoder, text: Text, model: Bigram | None = None, folds: bool = False
-) -> AlignedLines:
-    """The lines of an aligned text under a tokenizer, with bits as `LineBits`."""
-    present: list[bool] = []
-    segments, bits = Segments.of(encoder), LineBits(encoder, model, folds)
-    for block in text_blocks(text, aligned=True)():
-        bits.add(segments.add([line for line in block if not is_gap(line)]))
-        present += [not is_gap(line) for line in block]
-    shown = np.array(present, bool)
-    table, lengths = np.zeros(len(shown), LINE), np.zeros((2, len(shown)))
-    table[shown], lengths[:, shown] = segments.table, bits.lengths(segments)
-    return AlignedLines(shown, table, lengths)
-
-
-def compare_with_english(
-    own: AlignedLines, english: AlignedLines | None
-) -> tuple[dict[str, Any], Floats]:
-    """The columns from `lines` on, and bits and bytes [2, shared], of the lines that
-    both languages have; all own lines without English.
-
-    The ratio is tokens / English tokens, None where there are none, or no English; that
-    with bytes is of `with_bytes`.
-    """
-    shared = own.present if english is None else own.present & english.present
-    lengths, table = own.lengths[:, shared], own.table[shared]
-    counted = ("tokens", "bytes", "unknown_tokens", "unknown_bytes")
-    sums = {name: int(table[name].sum()) for name in counted}
-    row: dict[str, Any] = dict.fromkeys(PARALLEL_COLUMNS[1:])
-    row |= {"lines": len(table), "bigram_bits_per_byte": bits_per_byte(lengths), **sums}
-    if english is not None:
-        table = english.table[shared]
-        base = {name: int(table[name].sum()) for name in counted}
-        row["english_tokens"] = base["tokens"]
-        if base["tokens"]:
-            row["ratio_to_english"] = sums["tokens"] / base["tokens"]
-            paid, english_paid = (
-                with_bytes(one["tokens"], one["unknown_tokens"], one["unknown_bytes"])
-                for one in (sums, base)
-            )
-            row["ratio_with_bytes"] = paid / english_paid
-    return row, lengths

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from vocap.errors import listed
 from vocap.tokenizer_files.encoders import byte_names
 from vocap.tokenizer_files.splitting import Splitter, dead_ids, texts_of
-from vocap.tokenizers.evaluation import LOSSES, Differences, add_round_trips
+from vocap.unigram.usage import LOSSES, RoundTrips, Segments
 
 LONGEST = 64  # characters of an id
 RUN = re.compile(r"(\S)\1{7,}")  # of one character; spaces and line ends are wanted, in code
@@ -27,7 +27,7 @@ PROBES = (
 
 
 def check_gates(
-    splitter: Splitter, trips: Differences, unknown: Mapping[str, int]
+    splitter: Splitter, trips: RoundTrips, unknown: Mapping[str, int]
 ) -> dict[str, str]:
     """Gate to `pass`, or `fail: ` and what fails, with an example.
 
@@ -50,21 +50,16 @@ def check_gates(
     return {gate: f"fail: {what}" if what else "pass" for gate, what in found.items()}
 
 
-def lossless(splitter: Splitter, trips: Differences) -> str:
+def lossless(splitter: Splitter, trips: RoundTrips) -> str:
     """What does not come back: lines of the text, or else hard texts."""
-    lines, name = trips, "lines"
-    if trips.identical == trips.lines:
-        lines, name = Differences(), "hard texts"
-        encoder = splitter.encoder
-        ids = encoder.encode_batch(list(PROBES))
-        add_round_trips(lines, PROBES, ids, encoder.decode_batch(ids), encoder.unk_id)
-    lost = lines.lines - lines.identical
-    kinds = ", ".join(f"{kind} {lines.kinds[kind]:,}" for kind in LOSSES if lines.kinds[kind])
-    return (
-        f"{lost:,} of {lines.lines:,} {name} ({kinds}): {next(iter(lines.examples.values()))}"
-        if lost
-        else ""
-    )
+    name = "lines"
+    if not trips.kinds:
+        probes, name = Segments(splitter.encoder, decodes=True), "hard texts"
+        probes.add(list(PROBES))
+        trips = probes.trips
+    kinds = ", ".join(f"{kind} {trips.kinds[kind]:,}" for kind in LOSSES if trips.kinds[kind])
+    lost = f"{trips.kinds.total():,} of {trips.lines:,} {name}"
+    return f"{lost} ({kinds}): {next(iter(trips.examples.values()))}" if kinds else ""
 
 
 def by_script(unknown: Mapping[str, int]) -> str:

@@ -37,7 +37,7 @@ def measure_size(encoder: Encoder, total: int, texts: Mapping[str, Text]) -> lis
     rows = []
     for language, text in texts.items():
         sizes: list[int] = []
-        counts, lines = count_tokens(encoder.encode_batch, encoder.size, _filled(text, sizes))
+        counts, lines = count_tokens(encoder, _filled(text, sizes))
         if lines:
             alp = average_log_probability(counts, lines)
             rows.append(Measured(total, language, lines, sum(sizes), int(counts.sum()), alp))

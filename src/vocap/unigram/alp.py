@@ -3,7 +3,7 @@ distribution of its own tokens.
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -79,20 +79,15 @@ def average_log_probability(counts: np.ndarray, sentences: int) -> float:
     return math.fsum(chain.from_iterable(part.tolist() for part in sums)) / sentences
 
 
-def count_tokens(
-    encode_batch: Callable[[list[str]], list[list[int]]], size: int, blocks: Iterable[list[str]]
-) -> tuple[np.ndarray, int]:
-    """Counts of each id in all lines, and the number of lines.
-
-    `encode_batch` gives the ids (below `size`) of each line of a list; only one block's
-    ids are held at a time. Returns counts int64 [size] and the number of lines, empty
-    ones included.
+def count_tokens(encoder: "Encoder", blocks: Iterable[list[str]]) -> tuple[np.ndarray, int]:
+    """Counts int64 [V] of each id in all lines, and the number of lines, empty ones
+    included; only one block's ids are held at a time.
     """
-    counts = np.zeros(size, np.int64)
+    counts = np.zeros(encoder.size, np.int64)
     sentences = 0
     for lines in blocks:
-        ids = np.fromiter(chain.from_iterable(encode_batch(lines)), np.int64)
-        counts += np.bincount(ids, minlength=size)
+        ids = np.fromiter(chain.from_iterable(encoder.encode_batch(lines)), np.int64)
+        counts += np.bincount(ids, minlength=encoder.size)
         sentences += len(lines)
     return counts, sentences
 
@@ -102,7 +97,7 @@ def corpus_alp(encoder: "Encoder", blocks: Iterable[list[str]]) -> CorpusAlp | N
 
     The counts of p_uni come from the same lines, and every line counts in |D|.
     """
-    counts, sentences = count_tokens(encoder.encode_batch, encoder.size, blocks)
+    counts, sentences = count_tokens(encoder, blocks)
     if not sentences:
         return None
     return CorpusAlp(

@@ -6,7 +6,7 @@ from vocap.errors import VocapError
 from vocap.text_files.text import Text, text_blocks
 from vocap.tokenizer_files import Cuts
 from vocap.tokenizer_files.loading import AnyTokenizer, open_encoder
-from vocap.unigram.usage import Segments
+from vocap.unigram.usage import Segments, cell
 
 
 @dataclass(frozen=True)
@@ -51,19 +51,20 @@ def measure_text(model: AnyTokenizer, text: Text, *, split: Cuts = ()) -> TextMe
     Cross-lingual Language Model Pre-training.
     """
     encoder = open_encoder(model, split)
-    found = Segments.of(encoder)
+    found = Segments(encoder)
     for lines in text_blocks(text)():
         found.add(lines)
-    if found.alp is None:
+    sums = found.sums
+    if not sums["lines"]:
         raise VocapError(f"{text}: no lines, so no mean; give a text with a sentence a line")
     return TextMeasure(
-        alp=found.alp,
-        tokens=found.tokens,
-        sentences=found.lines,
-        tokens_per_sentence=found.tokens / found.lines,
+        alp=cell(sums, "nats / lines"),
+        tokens=sums["paid"],
+        sentences=sums["lines"],
+        tokens_per_sentence=cell(sums, "paid / lines"),
         vocabulary=encoder.size,
-        unk_rate=found.unk_rate,
-        unknown_bytes=found.total("unknown_bytes"),
+        unk_rate=cell(sums, "unknown_tokens / tokens") or 0.0,
+        unknown_bytes=sums["unknown_bytes"],
     )
 
 
