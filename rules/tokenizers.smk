@@ -133,13 +133,15 @@ JOINT_TEXT = {
     )
     for name, entry in JOINT.items()
 }
+# Keys of an entry that are no options of its training.
+NO_OPTIONS = ("kind", "total", "export")
 # The text settings are in OWN_TEXT.
 JOINT_OPTIONS = {
     name: shlex.join(
         [
             f"--mix={JOINT_TEXT[name][0]}" if SAMPLED_ALPHAS else f"--corpora={RESULTS}/corpora",
             *words_of(SETTINGS.vocabularies, "engine", "sizes"),
-            *words_of(entry, "kind", "total", "byte_fallback", "user_defined_symbols"),
+            *words_of(entry, *NO_OPTIONS, "byte_fallback", "user_defined_symbols"),
         ]
     )
     for name, entry in JOINT.items()
@@ -315,7 +317,7 @@ FOLLOWERS = PLAN.followers
 TRAINING_OPTIONS = {
     name: shlex.join(
         [
-            *words_of(entry, "kind", "total", "export"),
+            *words_of(entry, *NO_OPTIONS),
             *(
                 [f"--development={DEVELOPMENT_TEXT.pattern}", "--parity"]
                 if name in FOLLOWERS

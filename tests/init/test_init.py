@@ -365,19 +365,20 @@ def test_every_language_has_ten_sizes_of_at_most_fifty_where_its_text_allows():
 
 
 @pytest.mark.parametrize(
-    ("options", "kind", "split"),
+    ("options", "kind", "split", "forms"),
     [
-        (["--for", "transformers,sentencepiece"], "vocap", None),
-        (["--for", "vllm,tiktoken"], "bpe", None),
-        (["--for", "tiktoken,llama.cpp"], "bpe", "llama-3"),
-        (["--chat"], "bpe", None),
+        (["--for", "transformers,sentencepiece"], "vocap", None, None),
+        (["--for", "llama.cpp"], "vocap", None, ["gguf"]),
+        (["--for", "vllm,tiktoken"], "bpe", None, ["tiktoken"]),
+        (["--for", "tiktoken,llama.cpp"], "bpe", "llama-3", ["tiktoken", "gguf"]),
+        (["--chat"], "bpe", None, None),
     ],
 )
-def test_programs_decide_kind_and_cut(texts, options, kind, split):
+def test_programs_decide_kind_cut_and_forms(texts, options, kind, split, forms):
     init(texts, *options)
     config = load(read_files([texts / "config.yaml"]))
     (entry,) = yaml.safe_load((texts / "config.yaml").read_text("utf-8"))["tokenizers"].values()
-    assert (entry["kind"], entry.get("split")) == (kind, split)
+    assert (entry["kind"], entry.get("split"), entry.get("export")) == (kind, split, forms)
     if "--chat" in options:
         assert "<|im_start|>" in config.layout.names and entry["total"] % 128 == 0
 
