@@ -12,6 +12,7 @@ from vocap.allocation.algorithm_1 import Problem, allocate_greedy
 from vocap.allocation.inputs import Inputs
 from vocap.allocation.settings import Allocation
 from vocap.allocation.solution import pose
+from vocap.files.written import written_by
 from vocap.report.why.run import Run
 from vocap.tokenizers.settings import BytePair
 from vocap.unigram.text_settings import COVERAGE
@@ -111,7 +112,8 @@ def estimate_extension(run: Run, name: str, code: str) -> dict[str, Any]:
     heldout = run.heldout(code)
     if not (model.exists() and heldout.exists()):
         return unknown(f"the model of {sizes[near]} pieces or the held-out text is not there")
-    measured = measure_text(model, heldout).tokens_per_sentence
+    with written_by("ladder", model):  # as bytes: their pieces are not read
+        measured = measure_text(model.read_bytes(), heldout).tokens_per_sentence
     wanted = tokens[near] * own / measured
     if wanted > tokens[0]:
         return unknown("it needs more tokens than the smallest size of the curve")

@@ -1,6 +1,5 @@
 """The results of a run as the answers of all its languages read them."""
 
-from collections import Counter
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property, lru_cache
@@ -11,7 +10,8 @@ from typing import Any
 import pandas
 
 from vocap.errors import UsageError, listed
-from vocap.files.io import read_tsv
+from vocap.files.io import unescape
+from vocap.files.written import written_by
 from vocap.report.data.comparison import frame, front_page
 from vocap.report.data.loading import load_results
 from vocap.report.data.results import Results
@@ -26,11 +26,13 @@ def count_shared(path: Path) -> tuple[pandas.DataFrame, pandas.Series, pandas.Se
     """Pieces of a vocabulary.tsv: those that a language (column) shares with each (row), itself
     for all that it holds; by language those of it alone, and its single characters.
     """
-    found = Counter((row["languages"], len(row["piece"]) == 1) for row in read_tsv(path))
-    holders, single = map(pandas.Series, zip(*found, strict=True))
-    holds = holders.str.get_dummies(",")
-    counts = holds.mul(list(found.values()), axis=0)
-    return holds.T @ counts, counts[holds.sum(axis=1) == 1].sum(), counts[single].sum()
+    with written_by("allocate", path):
+        rows = pandas.read_csv(path, sep="\t", quoting=3, dtype=str, keep_default_na=False)
+        single = rows.piece.map(unescape).str.len() == 1
+        found = rows.groupby(["languages", single]).size().reset_index(name="count")
+    holds = found.languages.str.get_dummies(",")
+    counts = holds.mul(found["count"], axis=0)
+    return holds.T @ counts, counts[holds.sum(axis=1) == 1].sum(), counts[found.piece].sum()
 
 
 @dataclass(frozen=True, eq=False)
