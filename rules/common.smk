@@ -24,11 +24,11 @@ from vocap.finetuning.settings import input_length, settings_of
 from vocap.finetuning.tasks import TASKS, TRAININGS
 from vocap.forecast.needs import known_amount, needs_of
 from vocap.languages import default_table, read_languages
-from vocap.options import words_of
+from vocap.section import words_of
 from vocap.stages import STAGES
 from vocap.starter.packages import PACKAGES
 from vocap.tokenizer_files import CARD, EXPORTED
-from vocap.unigram.text_settings import text_words
+from vocap.unigram.training_settings import text_words
 from vocap.workflow.names import BYTE_PAIR_FILES, FILES, FORMS
 from vocap.workflow.names import descent_name, tokenizer_folder, training_name
 from vocap.workflow.owner import check_owner

@@ -14,8 +14,8 @@ from vocap.corpora.settings import resolve_all
 from vocap.corpora.sources import SOURCE_KINDS, Source, register_source
 from vocap.finetuning.tasks import TASKS, TRAININGS, Task, register_task
 from vocap.languages import default_table
-from vocap.options import words_of
 from vocap.pretraining.loss_kinds import LOSSES, LossSettings, register_loss
+from vocap.section import words_of
 
 torch = pytest.importorskip("torch")
 

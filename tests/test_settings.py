@@ -13,7 +13,7 @@ from tests.cases import read_cases
 from tests.commands import ended
 from tests.made_text import write_lines
 from tests.vocabularies.factories import make_text
-from vocap import options
+from vocap import options, section
 from vocap.allocation.settings import AllocationRun
 from vocap.corpora.sources import Sampling
 from vocap.errors import UsageError
@@ -50,7 +50,7 @@ def test_words_of_settings_give_them_back(settings):
     """Only what differs from the defaults is given: a new field changes no words."""
     apart = {"kind", "text", "layout", "sizes", "total", "other_rows"}
     names = sorted(type(settings).model_fields.keys() - apart)
-    given = read_options(type(settings), options.words_of(settings, *apart), *names)
+    given = read_options(type(settings), section.words_of(settings, *apart), *names)
     changed = {name: getattr(settings, name) for name in names}
     defaults = {name: type(settings).model_fields[name].default for name in names}
     assert given == {name: one for name, one in changed.items() if one != defaults[name]}

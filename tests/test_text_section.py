@@ -11,7 +11,8 @@ from vocap.config import Settings, TextSection, load
 from vocap.errors import UsageError
 from vocap.languages import default_table
 from vocap.options import text_options
-from vocap.unigram.text_settings import LOSSLESS, XLM_R, TextSettings, text_settings, text_words
+from vocap.unigram.text_settings import LOSSLESS, XLM_R, TextSettings, text_settings
+from vocap.unigram.training_settings import text_words
 
 
 def read_options(*words: str) -> TextSettings:

@@ -1,5 +1,5 @@
 """Command-line options: those of the fields of settings, and others that several verbs
-share; settings as words of a command.
+share.
 """
 
 import csv
@@ -135,26 +135,6 @@ def _listed(context: click.Context, option: click.Parameter, values: Sequence[st
             f"{option.opts[0]}: {error}; write A,B, and a comma inside quotes"
         ) from None
     return [text for row in rows for text in row] or None
-
-
-def words_of(settings: "ConfigSection", *without: str) -> list[str]:
-    """The options that give these settings to a command: those of the values that differ
-    from the defaults, but of the fields in `without`.
-    """
-    from vocap.section import ConfigSection  # pydantic
-
-    found = []
-    for name, field in type(settings).model_fields.items():
-        value, flag = getattr(settings, name), (field.alias or name).replace("_", "-")
-        if name in without or value == field.default:
-            continue
-        if isinstance(value, ConfigSection):
-            found.append(f"--{flag}={value.model_dump_json(exclude_defaults=True)}")
-        elif isinstance(value, bool):
-            found.append(f"--{flag}" if value else f"--no-{flag}")
-        else:
-            found.append(f"--{flag}={','.join(value) if isinstance(value, list) else value}")
-    return found
 
 
 def output(kind: click.Path, help: str) -> Decorator:

@@ -100,6 +100,30 @@ class ConfigSection(BaseModel):
         raise SettingError(name, ": ".join([*keys[:1], reason]))
 
 
+def words_of(settings: ConfigSection, *without: str) -> list[str]:
+    """The options that give these settings to a command: those of the values that differ
+    from the defaults, but of the fields in `without`.
+    """
+    found = []
+    for name, field in type(settings).model_fields.items():
+        value, flag = getattr(settings, name), (field.alias or name).replace("_", "-")
+        if name in without or value == field.default:
+            continue
+        if isinstance(value, bool):
+            found.append(f"--{flag}" if value else f"--no-{flag}")
+            continue
+        if isinstance(value, ConfigSection):
+            value = value.model_dump_json(exclude_defaults=True)
+        elif isinstance(value, list):
+            value = ",".join(map(_csv_cell, value))
+        found.append(f"--{flag}={value}")
+    return found
+
+
+def _csv_cell(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"' if set(text) & set(',"') else text
+
+
 def suggest_keys(error: ValidationError, section: type[BaseModel]) -> ValidationError:
     """The errors of a section: one of a key that it does not have names the nearest one,
     and that one is not missing, too.

@@ -15,7 +15,7 @@ from vocap.corpora.settings import Corpora, client_variables, resolve_all
 from vocap.corpora.sources import PathSource, StarterSource, parse_source, resolve
 from vocap.errors import UsageError
 from vocap.languages import natural, read_languages
-from vocap.options import words_of
+from vocap.section import words_of
 
 CASES = read_cases(__file__)
 

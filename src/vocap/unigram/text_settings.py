@@ -221,38 +221,6 @@ def text_settings(preset: str = "xlm-r", **keys: bool | int | str | Sequence[str
     return replace(PRESETS[preset], **given)
 
 
-def text_words(settings: TextSettings) -> list[str]:
-    """The options that give these settings; none for those of preset xlm-r.
-
-    >>> text_words(text_settings("lossless", split_digits=False, control_symbols=("<a>", "b,c")))
-    ['--preset=lossless', '--no-split-digits', '--control-symbols=<a>,"b,c"']
-    """
-    written = (
-        [f"--preset={name}", *_changed(settings, preset)] for name, preset in PRESETS.items()
-    )
-    words = min(written, key=len)  # of equally short ones the first
-    return words[1:] if words[0] == f"--preset={next(iter(PRESETS))}" else words
-
-
-def _changed(settings: TextSettings, preset: TextSettings) -> list[str]:
-    words = []
-    for key in (one.name for one in fields(TextSettings)):
-        value, flag = getattr(settings, key), key.replace("_", "-")
-        if value != getattr(preset, key):
-            if isinstance(value, bool):
-                words.append(f"--{flag}" if value else f"--no-{flag}")
-            else:
-                words.append(f"--{flag}={_as_csv(value) if isinstance(value, tuple) else value}")
-    return words
-
-
-def _as_csv(texts: Sequence[str]) -> str:
-    quoted = (
-        '"' + text.replace('"', '""') + '"' if set(text) & set(',"') else text for text in texts
-    )
-    return ",".join(quoted)
-
-
 @contextmanager
 def open_rules(settings: TextSettings) -> Iterator[str | None]:
     """The path, in the block, of the table of rules of nfc (`normalization_rule_tsv`);

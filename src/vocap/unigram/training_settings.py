@@ -3,13 +3,14 @@ configuration and options say, and how a unigram model of it is made.
 """
 
 from dataclasses import fields
+from operator import itemgetter
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, create_model, model_validator
 
 from vocap.errors import UsageError
-from vocap.section import ConfigSection
+from vocap.section import ConfigSection, words_of
 from vocap.unigram.text_settings import COVERAGE, PRESETS, XLM_R, TextSettings, text_settings
 
 
@@ -101,3 +102,18 @@ class TextSection(  # its keys are those of `TextSettings`
         given = self.model_dump(exclude={"preset"}, exclude_none=True)
         lists = {name: tuple(value) for name, value in given.items() if isinstance(value, list)}
         return text_settings(self.preset, **{**given, **lists})
+
+
+def text_words(settings: TextSettings) -> list[str]:
+    """The options that give these settings; none for those of preset xlm-r.
+
+    >>> text_words(text_settings("lossless", split_digits=False, control_symbols=("<a>", "b,c")))
+    ['--preset=lossless', '--no-split-digits', '--control-symbols=<a>,"b,c"']
+    """
+    written = []
+    for name, preset in PRESETS.items():
+        own = {one.name: getattr(settings, one.name) for one in fields(TextSettings)}
+        changed = {key: value for key, value in own.items() if value != getattr(preset, key)}
+        lists = {key: list(value) for key, value in changed.items() if isinstance(value, tuple)}
+        written.append((len(changed), words_of(TextSection(preset=name, **changed | lists))))
+    return min(written, key=itemgetter(0))[1]  # with the fewest keys; of several the first

@@ -28,7 +28,8 @@ from vocap.text_files.text import (
 from vocap.tokenizer_files.model_file import USER_DEFINED
 from vocap.unigram.counts import Counts
 from vocap.unigram.ladder import Rung, train_sizes
-from vocap.unigram.text_settings import TextSettings, text_words
+from vocap.unigram.text_settings import TextSettings
+from vocap.unigram.training_settings import text_words
 from vocap.unigram.word_types import WordTypes, load_word_types
 from vocap.vocabularies import REVISION
 from vocap.vocabularies.models import index_models, write_model
