@@ -23,7 +23,7 @@ from vocap.errors import VocapError
 from vocap.files.io import read_object, write_json, write_text
 from vocap.tokenizer_files import CHAT_TEMPLATE
 from vocap.tokenizer_files.card import About
-from vocap.tokenizer_files.encoders import check_charsmaps, is_json, refusals, roles_of
+from vocap.tokenizer_files.encoders import check_charsmaps, model_of, refusals, roles_of
 from vocap.tokenizer_files.export import (
     NOTHING,
     configuration,
@@ -134,11 +134,8 @@ def is_bpe(path: Path) -> bool:
     """Whether a file, or tokenizer.json of a folder without a SentencePiece model, is
     byte-pair encoding.
     """
-    file = path / "tokenizer.json" if path.is_dir() else path
-    if not file.is_file() or (path.is_dir() and any(path.glob("*.model"))) or not is_json(file):
-        return False
-    model = read_object(file).get("model")
-    return isinstance(model, dict) and model.get("type", "BPE") == "BPE" and "merges" in model
+    model = model_of(path) or {}
+    return model.get("type", "BPE") == "BPE" and "merges" in model
 
 
 def write_definition(

@@ -322,15 +322,24 @@ def is_json(path: Path) -> bool:
         return file.read(64).removeprefix(BOM_UTF8).lstrip().startswith(b"{")
 
 
+def model_of(path: Path) -> dict[str, Any] | None:
+    """The model of a tokenizer.json, or of the one in a folder without a .model; None for
+    other files and folders.
+    """
+    file = find_definition(path)
+    if not file.is_file() or (path.is_dir() and any(path.glob("*.model"))) or not is_json(file):
+        return None
+    model = read_object(file).get("model")
+    return model if isinstance(model, dict) else {}
+
+
 def refuse_definition(path: Path) -> None:
     """Raise VocapError for a file in JSON, or a folder with one and no .model, naming the
     type of its tokenizer: it is no SentencePiece model.
     """
-    file = find_definition(path)
-    if not file.is_file() or (path.is_dir() and any(path.glob("*.model"))) or not is_json(file):
+    if (model := model_of(path)) is None:
         return
-    model = read_object(file).get("model")
-    kind = model.get("type") if isinstance(model, dict) else "unknown"
+    file, kind = find_definition(path), model.get("type", "unknown")
     if kind == "Unigram":
         raise VocapError(
             f"{file}: a unigram tokenizer without its SentencePiece model; name the .model that "
