@@ -168,7 +168,7 @@ def _offered(
     bordered[start + length] = bordered[start - 1] = (
         BORDER  # one character or two lie between types
     )
-    first, place = find_pieces(bordered, offer.trie, len(offer.pieces))
+    first, place = find_pieces(bordered, offer.trie, len(offer.pieces), memory)
     pieces = np.flatnonzero(place >= 0)
     pieces = pieces[np.argsort(offer.length[pieces] > 1, kind="stable")]
     local = np.full(len(offer.pieces) + 1, len(pieces), np.int32)

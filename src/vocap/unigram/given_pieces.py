@@ -143,11 +143,15 @@ _NO_OFFSETS, _NO_PIECES = np.empty(0, np.uint32), np.empty(0, np.int32)
 _NO_LENGTHS = np.empty(0, np.uint8)
 
 
-def find_pieces(text: np.ndarray, trie: Trie, pieces: int) -> tuple[np.ndarray, np.ndarray]:
-    """`Lattice.first` of a lattice over `text`, whose borders have no edges; the first
-    place of each of the `pieces`, int32, -1 where it does not occur.
+def find_pieces(
+    text: np.ndarray, trie: Trie, pieces: int, memory: int | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """`Lattice.first` of a lattice over `text`, whose borders have no edges, on the disk
+    where it is large by `memory` (MB); the first place of each of the `pieces`, int32, -1
+    where it does not occur.
     """
-    first, place = np.empty(len(text) + 1, np.uint32), np.full(pieces, -1, np.int32)
+    first = new_array(len(text) + 1, np.uint32, is_large(4 * len(text), memory))
+    place = np.full(pieces, -1, np.int32)
     check_edges(walk_trie(text, trie, _NO_PIECES, first, place, _NO_PIECES, _NO_LENGTHS))
     return first, place
 

@@ -78,6 +78,7 @@ def seed_text(words: WordTypes, memory: int | None = None) -> SeedText:
     last, weight = words.last[both].astype(np.int32), weight.astype(np.int32)
     size = len(words.text) + int(words.length[both].sum(dtype=np.int64)) + 2 * len(both)
     copied, weights = (new_array(size, np.int32, is_large(4 * size, memory)) for _ in range(2))
+    copied[: len(words.text)] = words.text
     copy_types(words.text, words.start, words.length, weight, both, last, copied, weights)
     return SeedText(copied, weights)
 
@@ -87,17 +88,15 @@ def seed_text(words: WordTypes, memory: int | None = None) -> SeedText:
     "int32[::1])"
 )
 def copy_types(text, start, length, weight, both, last, copied, weights):
-    """Fill `copied`, of zeros, with the text and, behind it, the types `both`, each with two
-    0 after it; `weights`, of zeros, with the weight of each position.
+    """Put the types `both` behind the text in `copied`, each with two 0 after it; fill
+    `weights`, of zeros, with the weight of each position.
     """
-    for place in range(text.size):  # loops: an assignment of slices takes five seconds to compile
-        copied[place] = text[place]
     for t in range(start.size):
         weights[start[t] : start[t] + length[t]] = weight[t]
     at = text.size
     for number in range(both.size):
         begin, size = start[both[number]], length[both[number]]
-        for place in range(size):
+        for place in range(size):  # an assignment of slices takes five seconds to compile
             copied[at + place] = text[begin + place]
         weights[at : at + size] = last[number]
         at += size + 2
