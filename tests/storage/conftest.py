@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.commands import sample_words
 from tests.server import RangeServer, at_work
 from tests.storage.hub import Hub, local_hub
 from tests.storage.objects import ObjectStore, local_objects
-from tests.storage.shards import LETTERS, Words, as_json_lines, as_parquet
+from tests.storage.shards import LETTERS, as_json_lines, as_parquet, draw_lines
 
 SHARDS, ROWS, GROUP = 6, 240, 60  # of a language; rows of a shard, of a row group
 COLLECTION = "own/web-2"  # the data set, the bucket's folder
@@ -26,15 +27,13 @@ def made_files() -> dict[str, bytes]:
     """
     files = {}
     for number, (language, letters) in enumerate(LETTERS.items()):
-        words = Words(letters, number, size=3000)
+        lines = draw_lines(letters, number, 14)
         for shard in range(SHARDS):
-            texts = words.lines(ROWS, 14)
-            files[f"data/{language}/train/{shard:03}_00000.parquet"] = as_parquet(
-                texts, GROUP, seed=shard
-            )
+            name = f"data/{language}/train/{shard:03}_00000.parquet"
+            files[name] = as_parquet(lines, ROWS, GROUP, seed=shard)
         for shard in range(3):
-            texts = words.lines(ROWS, 14)
-            files[f"data/{language}/extra/{shard:02}/part.jsonl.zst"] = as_json_lines(texts)
+            name = f"data/{language}/extra/{shard:02}/part.jsonl.zst"
+            files[name] = as_json_lines(lines, ROWS)
     return files
 
 
@@ -79,26 +78,21 @@ def places(started: Places) -> Places:
     return started
 
 
-def sample_options(out: Path, format: str = "parquet:text", **options: object) -> list[object]:
-    """Options of `vocap sample` that write to a folder."""
-    words: list[object] = ["--language", "de", "--format", format]
-    for name, value in options.items():
-        words += [f"--{name.replace('_', '-')}", value]
-    for name, file in OUTPUTS.items():
-        words += [f"--{name}", out / file]
-    return words
-
-
-OUTPUTS = {"train": "train.txt", "heldout": "heldout.txt", "stats": "stats.json"}
+def sample_german(
+    out: Path, *words: object, format: str = "parquet:text", **options: object
+) -> list:
+    """The words of `vocap sample` of German into a folder."""
+    return sample_words(out, *words, language="de", format=format, **options)
 
 
 def outputs(folder: Path) -> dict[str, bytes]:
     """What a sample wrote. Of a Parquet file that is read whole the bytes scanned are the
     file's on this machine, and elsewhere those of the text: they are left out there.
     """
-    found = {name: (folder / file).read_bytes() for name, file in OUTPUTS.items()}
-    if b'"complete": true' in found["stats"]:
-        found["stats"] = re.sub(rb'("scanned_bytes": )\d+', rb"\g<1>0", found["stats"])
+    names = ("train.txt", "heldout.txt", "stats.json")
+    found = {name: (folder / name).read_bytes() for name in names}
+    if b'"complete": true' in (stats := found["stats.json"]):
+        found["stats.json"] = re.sub(rb'("scanned_bytes": )\d+', rb"\g<1>0", stats)
     return found
 
 

@@ -2,55 +2,32 @@
 
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator
+from itertools import islice
 
 import numpy as np
 import pyarrow
 from backports import zstd
 from pyarrow import parquet
 
+from tests.made_text import draw_sentences
+
 LETTERS = {"deu_Latn": "abcdefghiklmnoprstuwz", "rus_Cyrl": "абвгдежзиклмнопрстуя"}
 
 
-class Words:
-    """Made words, drawn by Zipf's law; `lines` gives as many lines as asked for."""
-
-    def __init__(self, letters: str, seed: int, size: int = 20_000) -> None:
-        self.generator = np.random.default_rng(seed)
-        signs = np.array(list(letters))
-        lengths = self.generator.integers(2, 11, size)
-        drawn = self.generator.integers(0, len(signs), int(lengths.sum()))
-        ends = np.cumsum(lengths)
-        self.words = np.array(
-            [
-                "".join(signs[drawn[end - length : end]])
-                for end, length in zip(ends, lengths, strict=True)
-            ]
-        )
-        shares = 1 / np.arange(1, size + 1)
-        self.cumulated = np.cumsum(shares / shares.sum())
-
-    def lines(self, count: int, words: float) -> list[str]:
-        """Lines of half to one and a half times so many words."""
-        lengths = self.generator.integers(
-            max(1, round(words / 2)), max(2, round(1.5 * words)), count, endpoint=True
-        )
-        ranks = np.searchsorted(self.cumulated, self.generator.random(int(lengths.sum())))
-        drawn = self.words[np.minimum(ranks, len(self.words) - 1)].tolist()
-        ends = np.cumsum(lengths).tolist()
-        return [
-            " ".join(drawn[start:end]) for start, end in zip([0, *ends[:-1]], ends, strict=True)
-        ]
+def draw_lines(letters: str, seed: int, words: int) -> Iterator[str]:
+    """Lines without end, of half to one and a half times so many words."""
+    length = (words // 2, words + words // 2)
+    return draw_sentences(str(seed), letters, words=3000, longest=10, length=length)
 
 
-def as_parquet(texts: Sequence[str], rows: int, seed: int = 0) -> bytes:
-    """A shard with the columns of FineWeb-2, `rows` in each row group."""
+def as_parquet(lines: Iterator[str], count: int, rows: int, seed: int = 0) -> bytes:
+    """A shard of so many lines with the columns of FineWeb-2, `rows` in each row group."""
     generator = np.random.default_rng(seed)
-    ids = [generator.bytes(16).hex() for _ in texts]
-    count = len(texts)
+    ids = [generator.bytes(16).hex() for _ in range(count)]
     table = pyarrow.table(
         {
-            "text": pyarrow.array(texts, pyarrow.string()),
+            "text": list(islice(lines, count)),
             "id": [f"<urn:uuid:{name}>" for name in ids],
             "dump": ["CC-MAIN-2024-10"] * count,
             "url": [f"https://{name[:9]}.example/{name[9:20]}" for name in ids],
@@ -66,6 +43,7 @@ def as_parquet(texts: Sequence[str], rows: int, seed: int = 0) -> bytes:
     return out.getvalue()
 
 
-def as_json_lines(texts: Sequence[str]) -> bytes:
-    records = (json.dumps({"id": n, "text": text}) + "\n" for n, text in enumerate(texts))
+def as_json_lines(lines: Iterator[str], count: int) -> bytes:
+    texts = enumerate(islice(lines, count))
+    records = (json.dumps({"id": number, "text": text}) + "\n" for number, text in texts)
     return zstd.compress("".join(records).encode(), 3)

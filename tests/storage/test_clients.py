@@ -7,7 +7,8 @@ import json
 import pytest
 
 from tests.commands import ended
-from tests.storage.conftest import COLLECTION, SHARDS, outputs, sample_options
+from tests.storage.conftest import COLLECTION, SHARDS, outputs, sample_german
+from vocap.files.io import read_object
 
 TRAIN = "data/deu_Latn/train/*.parquet"
 
@@ -26,7 +27,7 @@ def addresses(places, kind, pattern=TRAIN):
 
 def run_sample(places, out, words, **options):
     out.mkdir()
-    ended("sample", *words, *sample_options(out, **options), **places.environment())
+    ended(*sample_german(out, *words, **options), **places.environment())
     return outputs(out)
 
 
@@ -50,7 +51,7 @@ def test_the_sample_is_that_of_the_same_files_here(places, local, tmp_path, kind
     """Without a limit the few lines are all read: the default limit is a million."""
     found = run_sample(places, tmp_path / "out", addresses(places, kind), **limits(scan_bytes))
     assert found == local[scan_bytes]
-    stats = json.loads(found["stats"])
+    stats = json.loads(found["stats.json"])
     assert stats["complete"] is (scan_bytes is None)
     assert stats["shards"] == SHARDS
 
@@ -63,7 +64,7 @@ def test_a_pattern_of_all_depths_in_a_listing_of_several_pages(places, tmp_path)
         "list-files", *words, "--language", "de", "--source", "web", "-o", listing,
         **places.environment(),
     )  # fmt: skip
-    found = json.loads(listing.read_text())
+    found = read_object(listing)
     sha = places.hub.datasets[COLLECTION].names["main"]
     assert found["language"] == "de" and found["source"] == "web"
     names = [f"data/deu_Latn/extra/{n:02}/part.jsonl.zst" for n in range(3)]

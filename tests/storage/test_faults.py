@@ -7,9 +7,10 @@ import time
 
 import pytest
 
+from tests.cases import read_cases
 from tests.commands import ended
 from tests.server import Fault
-from tests.storage.conftest import COLLECTION, GATED, PRIVATE, outputs, sample_options, written
+from tests.storage.conftest import COLLECTION, GATED, PRIVATE, outputs, sample_german, written
 from tests.storage.hub import SIGNATURE, TOKEN
 from tests.storage.objects import KEY, SECRET
 from tests.test_interruption import LINE, interrupt, start
@@ -34,7 +35,7 @@ def sampled(places, out, *words, token=None, changes=(), status=0, **options):
     """The result of `vocap sample` into an empty folder."""
     out.mkdir(exist_ok=True)
     environment = places.environment(token) | dict(changes)
-    result = ended("sample", *words, *sample_options(out, **options), status=status, **environment)
+    result = ended(*sample_german(out, *words, **options), status=status, **environment)
     check_secrets(result, out)
     return result
 
@@ -49,22 +50,13 @@ def refused(places, out, *words, status=1, **options):
 
 
 HUB = f"hf://datasets/{COLLECTION}"
-REFUSED = [
-    (f"{HUB}/data/none/*.parquet", None, "no file"),
-    (f"{HUB}@none/data/**/*.parquet", None, "none"),
-    ("hf://datasets/own/none/data/*.parquet", None, "HF_TOKEN"),
-    (f"hf://datasets/{PRIVATE}/{SHARD}", None, "HF_TOKEN"),
-    (f"hf://datasets/{PRIVATE}/{SHARD}", "hf_wrong", "HF_TOKEN"),
-    (f"hf://datasets/{GATED}/{SHARD}", TOKEN, "accept"),
-    ("s3://none/data/*.parquet", None, "no file"),
-    ("s3://bucket/data/none/*.parquet", None, "no file"),
-    ("nowhere://host/de.parquet", None, "nowhere"),
-]
 
 
-@pytest.mark.parametrize(("path", "token", "said"), REFUSED)
+@pytest.mark.parametrize(("path", "token", "said"), read_cases(__file__))
 def test_what_is_not_there_or_not_allowed(places, tmp_path, path, token, said):
     status = 2 if path.startswith("nowhere") else 1
+    path = path.format(hub=HUB, private=PRIVATE, gated=GATED, shard=SHARD)
+    token = token and token.format(token=TOKEN)
     line = refused(places, tmp_path, path, token=token, status=status)
     place = "/".join(path.split("/")[:5]).partition("@")[0]
     assert said in line and place in line
@@ -212,7 +204,7 @@ def test_an_interrupted_sample_leaves_nothing(places, tmp_path, monkeypatch):
     for name, value in places.environment().items():
         monkeypatch.setenv(name, value)
     words = [f"{places.web.address}/{SHARD.replace('000_', f'{shard:03}_')}" for shard in range(4)]
-    process = start("sample", *words, *sample_options(tmp_path))
+    process = start(*sample_german(tmp_path, *words))
     while fault.times and process.poll() is None:
         time.sleep(0.01)
     assert interrupt(process, signal.SIGINT, 0.1) == (130, f"{LINE}\n")

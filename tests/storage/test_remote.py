@@ -2,16 +2,16 @@
 
 import gzip
 import io
-import json
 
 import fsspec
 import pytest
 
+from tests.commands import ended, sample_words
 from tests.made_text import write_lines
 from tests.server import BODY, Fault, RangeServer, at_work
 from tests.tokenizers.factories import byte_tokenizer, make_lines
-from vocap.cli import run
 from vocap.errors import VocapError
+from vocap.files.io import read_object
 from vocap.storage import remote
 from vocap.storage.listing import Listing, Shard, list_shards
 from vocap.storage.remote import RemoteFile, address_of
@@ -102,37 +102,30 @@ def test_a_filtered_sample_of_beginnings(memory, tmp_path):
     for part in range(4):
         put(memory, **{f"part_{part}": "".join(["short\n", *long[part::4]]).encode()})
     filters = '{"min_characters": 10, "distinct": 1000000}'
-    outputs = [tmp_path / name for name in ("train", "heldout", "stats")]
-    words = ["sample", "--language", "en", "--filters", filters, "--max-sentences", "20"]
-    for path in outputs:
-        words += [f"--{path.name}", str(path)]
-    assert run([*words, "memory://text"]) == 0
-    train, heldout, stats = outputs
-    drawn = (train.read_text() + heldout.read_text()).splitlines()
+    ended(*sample_words(tmp_path, "memory://text", filters=filters, max_sentences=20))
+    drawn = [line for part in ("train", "heldout") for line in read_lines(tmp_path / f"{part}.txt")]
     assert len(drawn) == 20 and {f"{line}\n" for line in drawn} <= set(long)
-    assert json.loads(stats.read_text())["scanned_bytes"] < len("".join(long))
+    assert read_object(tmp_path / "stats.json")["scanned_bytes"] < len("".join(long))
 
 
-def test_parts_that_hold_too_few_lines(memory, tmp_path, caplog):
+def test_parts_that_hold_too_few_lines(memory, tmp_path):
     lines = "".join(f"the line with the number {number}\n" for number in range(80_000)).encode()
     put(memory, part_1=lines, part_2=lines)
-    outputs = [str(tmp_path / name) for name in ("train", "heldout", "stats")]
-    words = ["sample", "--language", "en", "--filters", '{"distinct": 1000000}']
-    words += ["--max-sentences", "20000", "--train", outputs[0], "--heldout", outputs[1]]
-    assert run([*words, "--stats", outputs[2], "memory://text"]) == 0
-    assert "fewer than max_sentences; give scan_bytes" in caplog.text
+    filters = '{"distinct": 1000000}'
+    words = sample_words(tmp_path, "memory://text", filters=filters, max_sentences=20_000)
+    assert "fewer than max_sentences; give scan_bytes" in ended(*words).stderr
 
 
-def test_commands_read_text_of_other_machines(memory, tmp_path, capsys):
+def test_commands_read_text_of_other_machines(memory, tmp_path):
     lines = make_lines("en", 60)
     local = write_lines(tmp_path / "de.txt", lines)
     put(memory, a="\n".join(lines[:30]).encode(), b="\n".join(lines[30:]).encode())
     model = tmp_path / "tokenizer.json"
     byte_tokenizer(lines).save(str(model))
-    printed = []
-    for text in (local, "memory://text/*.txt"):
-        assert run(["alp", str(model), str(text)]) == 0
-        assert run(["evaluate", "--tokenizer", str(model), "--text", f"de={text}"]) == 0
-        assert run(["diff", str(model), str(model), "--text", f"de={text}"]) == 0
-        printed.append(capsys.readouterr().out)
-    assert printed[0] == printed[1]
+    for line in ("alp {model} {text}", "evaluate --tokenizer {model} --text de={text}",
+                 "diff {model} {model} --text de={text}"):  # fmt: skip
+        here, there = (
+            ended(*line.format(model=model, text=text).split()).stdout
+            for text in (local, "memory://text/*.txt")
+        )
+        assert here == there
