@@ -94,7 +94,7 @@ class LanguageAnswers:
 
 
 @dataclass(frozen=True)
-class ModelSize:
+class ModelFields:
     """The size of the reader's model, of which a script makes fields: at first the fields of
     `ModelCosts` in `data`. They decide what the embeddings of the table after it take.
     """
@@ -111,7 +111,7 @@ PageBlock = (
     | Cuts
     | Explorer
     | LanguageAnswers
-    | ModelSize
+    | ModelFields
     | Table
     | Figure
 )

@@ -23,7 +23,7 @@ from vocap.report.page import figures
 from vocap.report.page.blocks import (
     Explorer,
     LanguageAnswers,
-    ModelSize,
+    ModelFields,
     PageBlock,
     Section,
     leaves,
@@ -42,7 +42,7 @@ from vocap.report.page.tables import (
 WHOLE = r"<(a|code|strong)\b.*?</\1>|<[^>]*>"
 PROGRAMS = {  # scripts of some blocks
     LanguageAnswers: ("why.js",),
-    ModelSize: ("model.js",),
+    ModelFields: ("model.js",),
     Explorer: ("allocation.js", "overlap.js", "explorer.js"),
 }
 LIMIT = 8_000_000  # bytes of the page

@@ -17,7 +17,7 @@ from vocap.report.data.results import Records, Results
 from vocap.report.page import figures
 from vocap.report.page.blocks import (
     Fold,
-    ModelSize,
+    ModelFields,
     Note,
     PageBlock,
     Paragraph,
@@ -83,7 +83,7 @@ def _decision(results: Results) -> list[PageBlock]:
     except VocapError:
         return []
     said = Markup(" ").join(compared_totals(rows))
-    return [ModelSize(vars(BASE)), decision_table(rows, results.name), Paragraph(said)]
+    return [ModelFields(vars(BASE)), decision_table(rows, results.name), Paragraph(said)]
 
 
 def looks(results: Results) -> dict[str, tuple[str, str]]:
