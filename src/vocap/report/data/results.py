@@ -362,13 +362,9 @@ class Results:
         """The sizes of a language that have a model, in rising order."""
         return [point for point in self.curves.get(code, ()) if point.ok]
 
-    def absent(self, section: str, present: Iterable[str]) -> list[str]:
-        """Names of a configuration section (of a stage of models, its `models`) that
-        have no results.
-        """
-        of_models = section in ("pretraining", "finetuning")
-        named = self.section(section, "models") if of_models else self.section(section)
-        return [str(name) for name in named if name not in set(present)]
+    def absent(self, present: Collection[str], *section: str) -> list[str]:
+        """Names of a configuration section by its keys that have no results."""
+        return [str(name) for name in self.section(*section) if name not in present]
 
     def groups(self) -> list[str]:
         """Resource groups of the run: the paper's first, then any that the user's table

@@ -30,7 +30,6 @@ SHAPES = {
     "high": "triangle-up",
 }
 COLOURS = ["accent", "low", "mid", "unknown"]  # of lines and marks that are no groups
-DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4], [1, 4]]
 BY_TEXT = ("ink", "triangle-right")  # of an allocation by a rule that reads the text
 MARKS = [
     "circle",
@@ -71,7 +70,7 @@ def token(name: str) -> str:
 def fill(name: str, /, **values: Any) -> Chart:
     """The specification that a template gives with these values, and the scales of groups."""
     chart = jinja2.Template(read_template(name), undefined=jinja2.StrictUndefined)
-    scales = {"palette": palette, "group_shapes": group_shapes}
+    scales = {"palette": palette, "group_shapes": group_shapes, "others": COLOURS}
     return json.loads(chart.render(width=WIDTH, **scales, **values))
 
 
@@ -137,36 +136,29 @@ def drawn_as(
     `of`: the subject of a figure of which there are several; `values` fill its title,
     caption, alternative text, the name of its table, axes and tooltip.
     """
+
+    def said(texts: Mapping[str, str]) -> dict[str, str]:
+        return {key: text.format(of=of, **values) for key, text in texts.items()}
+
     spec = specification()[name]
-    parts = ("title", "caption", "alternative", "table")
-    said = {part: spec[part].format(of=of, **values) for part in parts}
-    full_name = spec.get("name", f"{name}-{{of}}" if of else name).format(of=of, **values)
     told = spec["chart"]
-    tooltip = []
-    for field_name, text in told.get("tooltip", {}).items():
-        form, _, title = text.format(**values).partition("|")
-        kind = "quantitative" if form else "nominal"
-        line = {"field": field_name, "type": kind, "format": form, "title": title}
-        tooltip.append({key: value for key, value in line.items() if value})
-    axes = [text.format(of=of, **values) for text in told.get("axes", ())]
-    filled = {**told, "rows": rows, "tooltip": tooltip, "axes": axes, **chart}
+    texts = {part: spec[part] for part in ("title", "caption", "alternative", "table")}
+    texts["name"] = spec.get("name", f"{name}-{{of}}" if of else name)
+    filled = {
+        **told,
+        "rows": rows,
+        "axes": said(told.get("axes", {})),
+        "tooltip": list(map(said, told.get("tooltip", ()))),
+        **chart,
+    }
     data = {"tooltip": told["columns"], **controls} if controls else {}
-    template = filled.pop("template")
-    return Figure(full_name, template=template, chart=filled, controls=data, **said)
+    return Figure(**said(texts), template=filled.pop("template"), chart=filled, controls=data)
 
 
 def line_figure(name: str, rows: Sequence[Row], of: str = "", **values: Any) -> Figure:
     """A figure of a line for each `model` of the rows, named at its end where there are few."""
-    last = {row["model"]: row for row in rows}
-    chart = {
-        "ends": list(last.values()) if len(last) <= 6 else [],
-        "names": list(last),
-        # up to 24 lines look different
-        "colours": [token(COLOURS[k % 4]) for k in range(len(last))],
-        "dashes": [DASHES[k // 4 % 6] for k in range(len(last))],
-    }
-    models = counted(len(last), "model")
-    return drawn_as(name, rows, chart, of, models=models, **values)
+    models = counted(len({row["model"] for row in rows}), "model")
+    return drawn_as(name, rows, {}, of, models=models, **values)
 
 
 def pair_figure(
@@ -183,15 +175,8 @@ def pair_figure(
         for kind, key, place in zip(PAIR, PAIR_KEYS, fields, strict=True):
             end = {**row, "kind": kind.label, measure: row[place]}
             ends.append(end if place == key else end | {"model": row[key]})
-    chart = {
-        "ends": ends,
-        "scale": scale,
-        "order": [row["row"] for row in rows],
-        "kinds": [kind.label for kind in PAIR],
-        "colours": [token(kind.colour) for kind in PAIR],
-        "shapes": [kind.shape for kind in PAIR],
-    }
-    return drawn_as(name, rows, chart, of, **values)
+    kinds = {kind.label: (kind.colour, kind.shape) for kind in PAIR}
+    return drawn_as(name, rows, {"ends": ends, "scale": scale, "kinds": kinds}, of, **values)
 
 
 def scatter_figure(
@@ -208,13 +193,10 @@ def scatter_figure(
     of the legend.
     """
     there = {row["kind"] for row in rows}
-    present = [kind for kind in kinds if kind in there]
     chart = {
         "x": _domain([row["x"] for row in rows]),
         "y": _domain([row["y"] for row in rows]),
-        "kinds": present,
-        "colours": [token(kinds[kind][0]) for kind in present],
-        "shapes": [kinds[kind][1] for kind in present],
+        "kinds": {kind: look for kind, look in kinds.items() if kind in there},
     }
     return drawn_as(name, rows, chart, of, **values)
 

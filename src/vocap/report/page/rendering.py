@@ -66,20 +66,17 @@ def render(title: str, sections: Sequence[Section], folder: str) -> str:
     scripts += [
         figures.read_template(name) for name in ("widgets.js", "picture.js", *programs, "page.js")
     ]
-    return (
-        _environment()
-        .get_template("page.html")
-        .render(
-            title=title,
-            sections=sections,
-            terms=list(terms().values()),
-            marker=partial(Marker, folder),
-            style=Markup(figures.read_template("page.css")),
-            scripts=[Markup(script) for script in scripts],
-            hashes=[b64encode(sha256(script.encode()).digest()).decode() for script in scripts],
-            light=figures.LIGHT,
-            dark=figures.DARK,
-        )
+    return rendered(
+        "page.html",
+        title=title,
+        sections=sections,
+        terms=list(terms().values()),
+        marker=partial(Marker, folder),
+        style=Markup(figures.read_template("page.css")),
+        scripts=[Markup(script) for script in scripts],
+        hashes=[b64encode(sha256(script.encode()).digest()).decode() for script in scripts],
+        light=figures.LIGHT,
+        dark=figures.DARK,
     )
 
 
@@ -121,7 +118,7 @@ def sentence(name: str, /, **values: Any) -> Markup:
 
 
 def rendered(name: str, /, **values: Any) -> str:
-    """A template of plain text with these values."""
+    """A template with these values."""
     return _environment().get_template(name).render(values)
 
 
@@ -174,8 +171,7 @@ def write_report(out: str | Path, title: str, sections: Sequence[Section], folde
             write_tsv(written / f"{name}.tsv", keys, rows)
             caption = table.caption.replace(RESULTS, folder)
             for form, part in ("md", table), ("tex", table.for_paper):
-                values = {"table": part, "caption": caption}
-                text = _environment().get_template(f"table.{form}").render(values)
+                text = rendered(f"table.{form}", table=part, caption=caption)
                 write_text(written / f"{name}.{form}", text)
     write_text(out / "index.html", page)
     return size

@@ -47,7 +47,7 @@ def section(results: Results) -> list[PageBlock]:
             "Each allocation: summary, and sizes by language",
             [Fold(entry.name, _one(results, entry)) for entry in entries],
         ),
-        *page.without_results(results.absent("allocation", results.allocations), "warning"),
+        *page.without_results(results.absent(results.allocations, "allocation"), "warning"),
     ]
 
 

@@ -156,7 +156,7 @@ def pretraining(results: Results) -> list[PageBlock]:
             "words out."
         )
     ]
-    blocks += without_results(results.absent("pretraining", results.models))
+    blocks += without_results(results.absent(results.models, "pretraining", "models"))
     blocks += [
         specified("models", map(_last, models)),
         *code_length_table(models),
@@ -308,7 +308,7 @@ def finetuning(results: Results) -> list[PageBlock]:
         )
     asked = results.section("finetuning").get("tasks") or list(TASKS)
     tasks = [task for task in TASKS if task in {*asked, *dict(chosen)}]
-    absent = results.absent("finetuning", results.finetuned)
+    absent = results.absent(results.finetuned, "finetuning", "models")
     tables = [
         _scores(models, absent, tasks),
         _choices(models, tasks),

@@ -48,7 +48,7 @@ def section(results: Results) -> list[PageBlock]:
         *_checks(results),
         *incomplete,
         Fold("Each tokenizer: description, pieces, languages", folds),
-        *without_results(results.absent("tokenizers", results.tokenizers), "warning"),
+        *without_results(results.absent(results.tokenizers, "tokenizers"), "warning"),
     ]
 
 
