@@ -22,6 +22,7 @@ from vocap.errors import UsageError, VocapError
 from vocap.files.io import replacing, scratch_directory
 from vocap.finetuning.examples import ALIASES
 from vocap.finetuning.tasks import TASKS
+from vocap.languages import read_languages
 
 COLUMNS = 10  # of CoNLL-U
 FORM, UPOS, HEAD, DEPS = 1, 3, 6, 8
@@ -35,17 +36,6 @@ _ORDERS = {
     "es": "VERB AUX PRON ADP DET",
     "fr": "VERB AUX PRON NOUN ADJ ADV ADP DET PART SCONJ CONJ",
     "it": "VERB AUX ADV PRON ADP DET INTJ",
-}
-_TYDIQA_LANGUAGES = {
-    "ar": "arabic",
-    "bn": "bengali",
-    "en": "english",
-    "fi": "finnish",
-    "id": "indonesian",
-    "ko": "korean",
-    "ru": "russian",
-    "sw": "swahili",
-    "te": "telugu",
 }
 _UNREADABLE = (shutil.ReadError, tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError)
 _DAMAGED = (*_UNREADABLE, ValueError, LookupError, TypeError)
@@ -220,10 +210,11 @@ def _content(path: str, folder: Path) -> bytes:
         return _treebanks(find(f"{language}_*-ud-{split}*.conllu"), language)
     if collection == "tydiqa":
         *_, code, part, _ = name.split(".")
+        english_name = read_languages()[code].name.lower()
         if part == "train":
             (training,) = find("tydiqa-goldp-v1.1-train.json")
-            return _tydiqa(json.loads(training.read_bytes()), _TYDIQA_LANGUAGES[code])
-        name = f"tydiqa-goldp-dev-{_TYDIQA_LANGUAGES[code]}.json"
+            return _tydiqa(json.loads(training.read_bytes()), english_name)
+        name = f"tydiqa-goldp-dev-{english_name}.json"
     return b"".join(file.read_bytes() for file in find(name))  # published as it is
 
 
