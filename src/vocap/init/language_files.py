@@ -19,6 +19,8 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path, PurePath
 
+import yaml
+
 from vocap.corpora.sources import MB, PROBE_BYTES, Volume
 from vocap.errors import UsageError, VocapError, system_error
 from vocap.files.paths import COMPRESSED, check_path, expand
@@ -38,28 +40,7 @@ NO_TEXT = re.compile(
     r"(?i)(readme|licen[cs]e|copying|notice|changelog|(md5|sha\d+)sums?)([._-].*)?"
     r"|.*(~|\.(bak|orig|old|tmp|swp|md5|sha\d+)|[ _]\(?copy\)?(\.[^ ]*)?)"
 )
-# Codes that are English words too: as a folder's name they may mean something else.
-WORDS = {"am", "an", "as", "be", "ha", "he", "hi", "ho", "id", "is", "it", "la", "lo", "me"}
-WORDS |= {"mi", "ml", "my", "no", "or", "pa", "so", "to", "uk"}
-# Codes that are in use and in no column of the table.
-OTHERS = {
-    "nb": "no",
-    "nob": "no",
-    "fil": "tl",
-    "iw": "he",
-    "cmn": "zh",
-    "chi": "zh",
-    "ger": "de",
-    "fre": "fr",
-    "dut": "nl",
-    "cze": "cs",
-    "slo": "sk",
-    "gre": "el",
-    "per": "fa",
-    "rum": "ro",
-    "farsi": "fa",
-    "arb": "ar",
-}
+NAMES = yaml.safe_load(Path(__file__).with_name("names.yaml").read_bytes())
 
 # in a path
 PARALLEL = re.compile(r"(?i)(?<![a-z])(parallel|aligned|ntrex|flores|dev|development)(?![a-z])")
@@ -371,7 +352,7 @@ class Names:
 
     def __init__(self, table: Mapping[str, Language]) -> None:
         self.table = table
-        self.known = {name: code for name, code in OTHERS.items() if code in table}
+        self.known = {name: code for name, code in NAMES["others"].items() if code in table}
         for column in ("name", "iso639_3", "iso639_3_individual", "language"):
             for code, language in table.items():
                 self.known[_key(language.facts.get(column, ""))] = code
@@ -412,7 +393,7 @@ class Names:
             )
         code, place, said = [*found[:1], *code_folders][-1]
         others = [self.table[one].name for one, _, _ in found if one != code]
-        if others and place != path and said.casefold() in WORDS:
+        if others and place != path and said.casefold() in NAMES["words"]:
             raise ValueError(
                 f"its folder {said} is the code of {self.table[code].name}, and a word; another "
                 f"name says {others[-1]}: rename one of them"
