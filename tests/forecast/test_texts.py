@@ -19,7 +19,6 @@ from vocap.errors import VocapError
 from vocap.files.io import write_json
 from vocap.forecast.texts import (
     REACH,
-    check_files,
     check_totals,
     estimate_texts,
     reach_of,
@@ -30,6 +29,7 @@ from vocap.languages import default_table
 from vocap.storage.listing import Listing, Shard
 from vocap.text_files.word_growth import word_growth
 from vocap.tokenizers.settings import Bpe, Joint
+from vocap.workflow.run_plan import plan_run
 
 LINES = [
     f"Zeile {number}, ein paar Wörter und eine Zahl: {number * 7919 % 10007}"
@@ -92,7 +92,7 @@ def test_several_files_count_together_and_absent_ones_are_named(tmp_path):
     assert estimate_texts(settings(both))["de"].lines == pytest.approx(8000, rel=0.02)
     (tmp_path / "b.txt").unlink()
     with pytest.raises(VocapError, match=r"leave the language out .*\n  de: no file .*b\.txt$"):
-        check_files(settings(both))
+        plan_run(settings(both), first=False)
 
 
 def test_a_total_below_the_required_characters_stops_the_plan(tmp_path):

@@ -23,7 +23,7 @@ from vocap.errors import VocapError
 from vocap.files.io import read_object, write_json, write_text
 from vocap.tokenizer_files import CHAT_TEMPLATE
 from vocap.tokenizer_files.card import About
-from vocap.tokenizer_files.encoders import check_charsmaps, model_of, refusals, roles_of
+from vocap.tokenizer_files.encoders import check_charsmaps, definition_model, refusals, roles_of
 from vocap.tokenizer_files.export import (
     NOTHING,
     configuration,
@@ -134,7 +134,7 @@ def is_bpe(path: Path) -> bool:
     """Whether a file, or tokenizer.json of a folder without a SentencePiece model, is
     byte-pair encoding.
     """
-    model = model_of(path) or {}
+    model = definition_model(path) or {}
     return model.get("type", "BPE") == "BPE" and "merges" in model
 
 

@@ -16,7 +16,6 @@ from vocap.forecast.jobs import PlannedJob, Workload, read_jobs
 from vocap.forecast.needs import needs_of
 from vocap.forecast.texts import (
     LanguageText,
-    check_files,
     check_totals,
     estimate_pretraining_texts,
     estimate_texts,
@@ -25,6 +24,7 @@ from vocap.forecast.texts import (
     warn_of_totals,
 )
 from vocap.result import Result
+from vocap.workflow.run_plan import plan_run
 
 SOURCES, DEFAULT = Path("config/sources.yaml"), Path("config/config.yaml")  # as in the Snakefile
 GPU_TFLOPS = 495.0  # half of what NVIDIA states for an H100 in 16 bits
@@ -124,7 +124,7 @@ def forecast_run(
             configfiles = [Path(path) for path in configuration]
         files = [SOURCES, *(configfiles or [DEFAULT])]
         settings = load(read_files(files), files)
-        check_files(settings)
+        plan_run(settings, first=False)  # files of text that are missing
         texts = estimate_texts(settings)
         check_totals(settings, texts)
         warnings = warn_of_lines(settings, texts)

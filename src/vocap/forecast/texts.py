@@ -17,7 +17,7 @@ from vocap.config import Settings
 from vocap.corpora.sampling import heldout_count
 from vocap.corpora.settings import resolve_all
 from vocap.corpora.sources import MB, PROBE_BYTES, Basis, Resolved, Volume
-from vocap.errors import VocapError, listed
+from vocap.errors import VocapError
 from vocap.languages import Language
 from vocap.storage.listing import Listing
 from vocap.tables.sampling_probabilities import sampling_probabilities
@@ -25,7 +25,6 @@ from vocap.text_files.records import TextFile
 from vocap.tokenizers.settings import BytePair, Joint
 from vocap.unigram.training_text import required_in_sample
 
-SHOWN = 10  # missing files in a message
 # ids of byte-pair encoding by unigram pieces of the same text: 2.1 of English to 3.1 of Japanese
 BPE_REACH = 3
 # The largest vocabulary that a text gives: scale x amount ^ power of its megabytes, and of
@@ -78,22 +77,6 @@ class LanguageText:
     @property
     def train_mb(self) -> float:
         return (self.kept - self.heldout) * self.line_bytes / MB
-
-
-def check_files(settings: Settings) -> None:
-    """Raise VocapError, as a run does, where files of a language's text are not there,
-    to pre-train on too.
-    """
-    further, missing = settings.pretraining_sources(), []
-    for code, source in resolve_all(settings.corpora, settings.selected()).items():
-        absent = source.absent + (further[code].absent if further else [])
-        missing += [f"{code}: no file {path}" for path in dict.fromkeys(absent)]
-    if missing:
-        shown = listed(missing, SHOWN, separator="\n  ")
-        raise VocapError(
-            "corpus files are missing; put them there, correct corpora.sources, or leave the "
-            f"language out of `languages`:\n  {shown}"
-        )
 
 
 def check_totals(settings: Settings, texts: Mapping[str, LanguageText]) -> None:

@@ -322,7 +322,7 @@ def is_json(path: Path) -> bool:
         return file.read(64).removeprefix(BOM_UTF8).lstrip().startswith(b"{")
 
 
-def model_of(path: Path) -> dict[str, Any] | None:
+def definition_model(path: Path) -> dict[str, Any] | None:
     """The model of a tokenizer.json, or of the one in a folder without a .model; None for
     other files and folders.
     """
@@ -337,7 +337,7 @@ def refuse_definition(path: Path) -> None:
     """Raise VocapError for a file in JSON, or a folder with one and no .model, naming the
     type of its tokenizer: it is no SentencePiece model.
     """
-    if (model := model_of(path)) is None:
+    if (model := definition_model(path)) is None:
         return
     file, kind = find_definition(path), model.get("type", "unknown")
     if kind == "Unigram":
