@@ -13,6 +13,7 @@ import numpy as np
 
 from vocap.bpe import words as counting
 from vocap.bpe.training import (
+    UNLIMITED,
     Execution,
     Groups,
     apply,
@@ -67,14 +68,13 @@ def train_weighted(
     alphabet: counting.Alphabet,
     wanted: int,
     reserved: Sequence[str],
-    execution: Execution | None = None,
+    execution: Execution = UNLIMITED,
 ) -> np.ndarray:
     """The merges of one training on all languages, each line counting as often as its
     language weighs.
 
     Of an iterator, one language at a time is in memory.
     """
-    execution = execution or Execution()
     words = counting.join(map(_weighted, languages), execution.memory)
     log.info("%d distinct words", len(words))
     symbols, counts = alphabet.symbols(words), words.counts.sum(1, keepdims=True)
@@ -96,7 +96,7 @@ def train_parity(
     reserved: Sequence[str],
     given: np.ndarray | None = None,
     window: int = 0,
-    execution: Execution | None = None,
+    execution: Execution = UNLIMITED,
 ) -> np.ndarray:
     """Parity-aware merges: each is the most frequent pair of the language with the
     longest parallel text.

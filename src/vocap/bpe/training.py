@@ -66,6 +66,9 @@ class Execution:
         return max(left // 24, len(symbols) // SMALLEST)
 
 
+UNLIMITED = Execution()
+
+
 def apply(
     alphabet: Alphabet,
     symbols: tuple[np.ndarray, np.ndarray],
@@ -74,7 +77,7 @@ def apply(
     given: np.ndarray | None = None,
     reserved: Sequence[str] = (),
     groups: Groups | None = None,
-    execution: Execution | None = None,
+    execution: Execution = UNLIMITED,
 ) -> np.ndarray:
     """Apply `given` merges (int32 [M, 2] or more columns), then choose others until
     there are `wanted` tokens.
@@ -92,7 +95,6 @@ def apply(
     """
     check_weight(float(np.dot(counts[:, 0].astype(np.float64), np.diff(symbols[1]))))
     given = NO_MERGES if given is None else np.ascontiguousarray(given[:, :2], np.int32)
-    execution = execution or Execution()
     most = execution.most_places(symbols[0], counts)
     state = begin(alphabet, symbols, counts, wanted + len(given), reserved, groups)
     state = list_pairs(state, given, most)
@@ -402,7 +404,7 @@ def piece_candidates(
     parts: Sequence[WordTypes],
     weights: Sequence[float],
     total: int,
-    execution: Execution | None = None,
+    execution: Execution = UNLIMITED,
 ) -> list[str]:
     """The first `total` tokens of one training on the trained types of several texts,
     in the order of merges.
@@ -415,7 +417,7 @@ def piece_candidates(
     longer than a piece may be. `execution` changes no token.
     """
     lines = [next(iter(part.sentences.values())) for part in parts]
-    table = WordTable(0)
+    table = WordTable(0, execution.memory)
     for words, weight in zip(parts, line_weights(weights, lines).tolist(), strict=True):
         place, length, types = valid_stretches(words)
         counts = np.zeros((len(types), TEXTS), np.int64)
