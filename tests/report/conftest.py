@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import edit
 from tests.report import factories
 from tests.report.chromium import Chromium
 from tests.report.factories import make_results
-from tests.report.pages import Page, edit, write
+from tests.report.pages import Page, write
 from vocap.files.io import write_tsv
 
 

@@ -10,15 +10,17 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.report.pages import edit, one_row, write
+from tests.cases import edit, read_cases
+from tests.made_text import write_lines
+from tests.report.pages import one_row, write
 from vocap.allocation.inputs import Inputs, LanguageInput
 from vocap.allocation.settings import Allocation
 from vocap.allocation.solution import Solution, solve, write_allocation
-from vocap.files.io import read_tsv, write_tsv
+from vocap.files.io import read_object, read_tsv, write_json, write_tsv
 from vocap.finetuning.tasks import TASKS
 from vocap.languages import read_languages
 from vocap.tables.bits_per_byte import bits_per_byte
-from vocap.tables.curve import Point, write_characters, write_points
+from vocap.tables.curve import Point, read_characters, write_characters, write_points
 from vocap.tables.line_bits import write_lengths
 from vocap.tables.piece_index import NAME, build, save_index
 from vocap.tokenizers.evaluation import PARALLEL_COLUMNS
@@ -30,6 +32,7 @@ PRESENT = {"total": 900, "alpha": 0.7, "beta": 0.7, "rule": "paper"}
 COVERAGE = 0.99
 
 
+MADE = read_cases(__file__)
 SMOKE = Path()  # results of the smoke configuration, which a fixture of this folder names
 LANGUAGES = ["en", "de", "ru", "hi", "fa", "it", "sw", "km", "ja", "fi"]
 MISSING = "sa"  # a language without text
@@ -110,7 +113,7 @@ def make_allocation(folder: Path, name: str, codes: Sequence[str], total: int) -
 
 
 def settings_of(path: Path, total: int) -> dict:
-    return {"settings": json.loads(path.read_text("utf-8"))["settings"] | {"total": total}}
+    return {"settings": read_object(path)["settings"] | {"total": total}}
 
 
 def make_tokenizer(folder: Path, name: str, codes: Sequence[str], total: int, **entries) -> Path:
@@ -194,7 +197,6 @@ def make_model(
     name: str,
     loss: dict,
     codes: list[str],
-    described: bool = True,
     seed: int = 9,
     tokenizer: str = "vocap100k",
     causal: bool = False,
@@ -203,33 +205,21 @@ def make_model(
     causal one bits of lines.
     """
     rng = random.Random(f"{name} {seed}")
-    out = folder / "pretraining" / name
-    out.mkdir(parents=True)
-    with open(out / "metrics.jsonl", "w", encoding="utf-8") as file:
-        for step in range(100, 600, 100):
-            bits = 2 + 100 / step + rng.random() / 10
-            scores = {"exact_loss": 3 * bits, "bits_per_byte": bits, "accuracy": 0.25, "mrr": 0.375}
-            row = {"step": step, "loss": 4.5, **scores, "tokens_per_s": 1234.5, "candidates": 321.5}
-            row |= {"refresh_s": 0.0, "memory_mb": 456.7, "seconds": step * 0.6, "skipped": 0}
-            file.write(json.dumps(row | {"languages": dict.fromkeys(codes, scores)}) + "\n")
-    if described:
-        facts = {
-            "tokenizer": tokenizer,
-            "parameters": 2**20 * 13,
-            "settings": {"loss": loss},
-            "device": "CPU",
-        }
-        if causal:
-            facts |= {"bits_per_byte": "code length of the text", "seed": seed}
-            facts["settings"]["objective"] = "causal"
-            lines = {
-                code: [[rng.uniform(100, 200) for _ in range(30)], [60] * 30] for code in codes
-            }
-            write_lengths(
-                out / "code-length.npz",
-                {("parallel", code): np.array(lines[code]) for code in codes},
-            )
-        (out / "description.json").write_text(json.dumps(facts))
+    out, rows = folder / "pretraining" / name, []
+    for step in range(100, 600, 100):
+        bits = 2 + 100 / step + rng.random() / 10
+        scores = {"exact_loss": 3 * bits, "bits_per_byte": bits, **MADE["scores"]}
+        row = {"step": step, "seconds": step * 0.6, "languages": dict.fromkeys(codes, scores)}
+        rows.append(json.dumps(MADE["metrics"] | scores | row))
+    write_lines(out / "metrics.jsonl", rows)
+    facts = MADE["model"] | {"tokenizer": tokenizer, "settings": {"loss": loss}, "seed": seed}
+    if causal:
+        facts |= {"bits_per_byte": "code length of the text"}
+        facts["settings"]["objective"] = "causal"
+        bits = {code: [rng.uniform(100, 200) for _ in range(30)] for code in codes}
+        lines = {("parallel", code): np.array([bits[code], [60] * 30]) for code in codes}
+        write_lengths(out / "code-length.npz", lines)
+    write_json(out / "description.json", facts)
 
 
 def make_finetuned(
@@ -247,21 +237,20 @@ def make_finetuned(
         out = folder / "finetuning" / name / task
         codes = said.get("languages") or list(TASKS[task].languages[:4])
         deviation = 0.5 if seeds > 1 else None
+        apart = {code: place - (len(codes) - 1) / 2 for place, code in enumerate(codes)}
         rows = [
-            (code, metric, mean + place - (len(codes) - 1) / 2, deviation, seeds)
+            (code, metric, mean + distance, deviation, seeds)
             for metric, mean in means.items()
-            for place, code in enumerate(codes)
+            for code, distance in (apart | {"mean": 0}).items()
         ]
-        rows += [("mean", metric, mean, deviation, seeds) for metric, mean in means.items()]
         write_tsv(out / "summary.tsv", ("language", "metric", "mean", "std", "seeds"), rows)
-        choice = json.loads(Path(__file__).with_name("selection.json").read_text("utf-8"))
-        choice["development"] |= {"task": task, "languages": codes}
-        choice |= {"task": task, "label": f"chosen on {task}", "languages": codes}
-        choice["seeds"] = list(range(seeds))
-        (out / "selection.json").write_text(json.dumps(choice | said))
-    content = {"average": 61.25, "std": 0.75, "tasks": tasks, "missing": missing}
+        of_task = {"task": task, "languages": codes}
+        choice = MADE["selection"] | of_task | {"label": f"chosen on {task}"}
+        choice |= {"development": choice["development"] | of_task, "seeds": list(range(seeds))}
+        write_json(out / "selection.json", choice | said)
+    content = MADE["average"] | {"tasks": tasks, "missing": missing}
     content["languages"] = dict.fromkeys(tasks, 4)
-    (folder / "finetuning" / name / "average.json").write_text(json.dumps(content))
+    write_json(folder / "finetuning" / name / "average.json", content)
 
 
 def make_other_tokenizers(folder: Path, codes: Sequence[str]) -> None:
@@ -333,18 +322,12 @@ def make_run(folder: Path, seed: int = 1, codes: Sequence[str] = CODES) -> Input
         write_characters(target / "characters.tsv", counts, lines)
         index = build(sizes, sets)
         save_index(index, target / NAME)
-        per_line = {
-            character: count / lines for character, count in sorted(counts.items(), key=_order)
-        }
+        per_line = read_characters(target / "characters.tsv")
         n = rng.choice([10, 300, 8000, 90_000]) + rng.randrange(100)
         languages.append(LanguageInput(code, n, index, np.array(alp), per_line))
     rows = [(entry.language, entry.n, "lines") for entry in reversed(languages)]
     write_tsv(folder / "corpora" / "weights.tsv", ("language", "n", "source"), rows)
     return Inputs(languages)
-
-
-def _order(item: tuple[str, int]) -> tuple[int, str]:
-    return -item[1], item[0]
 
 
 def allocate(inputs: Inputs, coverage: float = 0.9995, **settings) -> Solution:
@@ -360,6 +343,11 @@ def allocate(inputs: Inputs, coverage: float = 0.9995, **settings) -> Solution:
         return {piece: -float(place) for place, piece in enumerate(held)}
 
     return solve(Inputs(languages), chosen, scores, coverage)
+
+
+def sizes_of(inputs: Inputs, **settings) -> list[int]:
+    """The sizes that `vocap allocate` chooses, at the coverage of these pages."""
+    return [row.size for row in allocate(inputs, COVERAGE, **settings).rows]
 
 
 def write_choice(

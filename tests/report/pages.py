@@ -6,6 +6,7 @@ from html.parser import HTMLParser
 import pandas
 from click.testing import CliRunner
 
+from tests.cases import edit as edit
 from vocap.files.io import read_tsv, write_tsv
 from vocap.report.commands import report
 
@@ -80,11 +81,6 @@ def change(path, **columns):
         for column, cells in columns.items():
             row[column] = str(cells.get(row["language"], row.get(column, "")))
     write_tsv(path, list(rows[0]), [tuple(row.values()) for row in rows])
-
-
-def edit(path, **entries):
-    """Set entries of a JSON file."""
-    path.write_text(json.dumps(json.loads(path.read_text("utf-8")) | entries))
 
 
 def frame(path, index="language"):

@@ -5,11 +5,11 @@ what is said of runs that have less.
 import json
 import re
 import shutil
-from pathlib import Path
 
 import pandas
 import pytest
 
+from tests.cases import read_cases
 from tests.report.chromium import LIVE
 from tests.report.factories import (
     COVERAGE,
@@ -29,14 +29,8 @@ from vocap.files.io import write_tsv
 from vocap.languages import read_languages
 from vocap.workflow.summary import summarize
 
-SETTINGS = {
-    "languages": CODES,
-    "tokenizers": {
-        "joint100k": {"kind": "joint"},
-        "vocap100k": {"kind": "vocap", "allocation": "v100k"},
-    },
-    "allocation": {"v100k": {}},
-}
+CASES = read_cases(__file__)
+SETTINGS = CASES["page"] | {"languages": CODES}
 
 
 @pytest.fixture(scope="module")
@@ -132,16 +126,7 @@ def test_the_closing_line_of_a_run_loads_the_advised_tokenizer(run, tmp_path):
     shutil.copytree(run / "out", results / "report")
     for name in ("joint100k", "vocap100k"):
         write_tsv(results / f"tokenizers/{name}/huggingface/tokenizer.json", (), ())
-    settings = Settings(
-        results=str(results),
-        languages=["de"],
-        corpora={"source": "x", "sources": {"x": {"path": "{lang}.txt"}}},
-        allocation={"v100k": {"total": 100_000}},
-        tokenizers={
-            "joint100k": {"kind": "joint", "total": 100_000},
-            "vocap100k": {"kind": "vocap", "allocation": "v100k"},
-        },
-    )
+    settings = Settings(results=str(results), **CASES["run"])
     taken = re.search(r"Take (\w+)\.", start(run))[1]
     loaded = next(line for line in summarize(settings) if line.startswith("Load "))
     assert f"Load {taken}: " in loaded and f"tokenizers/{taken}/huggingface" in loaded
@@ -169,14 +154,6 @@ def test_one_warning_of_several_allocations_stands_once(results, tmp_path):
     assert "oo many for th (4.1 times) (v100k, v200k)." in first
     # curves that start far from each other open as gains
     assert '"gain":true' in page
-
-
-def test_captions_name_the_run_s_folder(tmp_path, monkeypatch):
-    make_results(tmp_path / "mine")
-    monkeypatch.chdir(tmp_path)
-
-    said = words_of(write(Path("mine"), tmp_path / "out"))
-    assert "From mine/allocation/{name}/allocation.tsv" in said and "results/" not in said
 
 
 class TestLive:

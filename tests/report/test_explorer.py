@@ -18,11 +18,12 @@ from tests.report.factories import (
     by_code,
     make_page,
     make_run,
+    sizes_of,
     write_choice,
 )
 from tests.report.pages import change, edit, write
 from vocap.errors import UsageError
-from vocap.files.io import read_tsv, write_tsv
+from vocap.files.io import read_object, read_tsv, write_tsv
 from vocap.tables.curve import COLUMNS
 
 pytestmark = LIVE
@@ -177,8 +178,7 @@ def test_the_lines_to_copy_give_the_sizes_shown(run):
     seen = []
     for touched in said["touched"]:
         entry = yaml.safe_load(touched["lines"])["allocation"]["explored"]
-        solution = allocate(inputs, COVERAGE, **entry)
-        assert touched["sizes"] == [row.size for row in solution.rows]
+        assert touched["sizes"] == sizes_of(inputs, **entry)
         for option, value in {**entry, "coverage": COVERAGE, "other-rows": 0}.items():
             if option != "without":
                 assert f"--{option} {value} " in touched["lines"]
@@ -194,7 +194,7 @@ def test_the_table_shows_gains_and_losses(run):
     present, moved, fewer, *_ = said["touched"]
     assert all(row[1] == row[2] and row[4] == "0" for row in present["rows"])
     assert "The sizes of present." in present["text"]
-    sizes = [row.size for row in allocate(inputs, COVERAGE, **PRESENT).rows]
+    sizes = sizes_of(inputs, **PRESENT)
     assert said["opened"]["sizes"] == present["sizes"] == sizes
     assert said["opened"]["text"].startswith("8 languages, ")
     gains = []
@@ -219,7 +219,7 @@ def make_by_text(folder, template, name, **settings):
     language.
     """
     shutil.copytree(folder / template, folder / name)
-    summary = json.loads((folder / name / "summary.json").read_text())
+    summary = read_object(folder / name / "summary.json")
     asked = summary["settings"] | {"rule": "pieces", **settings}
     edit(folder / name / "summary.json", settings=asked)
     models = {}
@@ -277,8 +277,8 @@ def test_pieces_are_to_compare_with_and_never_the_start(computed):
 def test_every_setting_of_the_rule_is_computed(computed):
     """Nothing touched, the page has the sizes of the run, and the lines their settings."""
     inputs, _, tab = computed
-    expected = [row.size for row in allocate(inputs, COVERAGE, **PRESENT, **OTHERS).rows]
-    assert expected != [row.size for row in allocate(inputs, COVERAGE, **PRESENT).rows]
+    expected = sizes_of(inputs, **PRESENT, **OTHERS)
+    assert expected != sizes_of(inputs, **PRESENT)
     found, rows, said = choose(tab, "Start from", "characters")
     assert found["sizes"] == expected and "The sizes of characters." in said
     assert all(cells[1] == cells[2] and cells[4] == "0" for cells in rows)
@@ -296,4 +296,4 @@ def test_only_computed_allocations_leave_the_live_rule(tmp_path, browser):
     with browser.open((tmp_path / "out/index.html").as_uri()) as tab:
         tab.evaluate("document.querySelector('.explorer').scrollIntoView()")
         found = json.loads(tab.until(SOLVED))
-        assert found["sizes"] == [row.size for row in allocate(inputs, COVERAGE, **PRESENT).rows]
+        assert found["sizes"] == sizes_of(inputs, **PRESENT)

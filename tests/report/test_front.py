@@ -7,11 +7,11 @@ import re
 import shutil
 from pathlib import Path
 
-import pandas
 import pytest
 import sentencepiece
 from sentencepiece import sentencepiece_model_pb2
 
+from tests.cases import read_cases
 from tests.report.factories import make_results
 from tests.report.pages import Page, write
 from vocap.files.io import read_tsv
@@ -23,26 +23,8 @@ from vocap.tokenizer_files.layout import Contents, build_model, serialize
 from vocap.tokenizer_files.programs import loaded_by
 from vocap.unigram.sentencepiece_trainer import train
 
-LINES = {
-    "en": [
-        "The cat sat on the mat and looked at the moon.",
-        "Press {{key}} to open <b>$1</b> in the editor now.",
-    ],
-    "de": ["Die Katze sitzt auf der Matte und sieht den Mond."],
-    "ru": ["Кошка сидела на коврике и смотрела на луну."],
-    "hi": ["बिल्ली चटाई पर बैठी थी और चाँद को देख रही थी।"],
-    "fa": ["گربه روی فرش نشسته بود و به ماه نگاه کرد."],
-    "km": ["ឆ្មាអង្គុយលើកន្ទេលហើយមើលទៅព្រះច័ន្ទនៅលើមេឃ។"],
-    "ja": ["猫はマットの上に座って、夜空に浮かぶ大きな月をじっと見ていました。"],
-}
-SIX = {
-    "English": "en",
-    "Russian": "ru",
-    "Persian": "fa",
-    "Hindi": "hi",
-    "Japanese": "ja",
-    "Khmer": "km",
-}
+CASES = read_cases(__file__)
+LINES, SIX = CASES["lines"], CASES["six"]
 
 
 def make_model(path, size):
@@ -106,18 +88,6 @@ def test_the_lines_load_from_the_folder_of_the_command(run, monkeypatch):
                     copied.encode(line, add_special_tokens=False).ids for line in lines
                 ] == piece.encode(lines)
     assert Page(text).open == []
-
-
-def test_each_t_has_its_recommendation(run):
-    folder, text = run
-    shown = pandas.read_csv(folder / "out/tables/comparison.tsv", sep="\t")
-    first = re.sub(r"<[^>]*>", "", text[: text.index("<h3>The same sentence")])
-    taken = re.findall(r"Take (\w+)\. At T = (\d+),000", first)
-    assert [total for _, total in taken] == ["100", "200"]
-    for name, total in taken:
-        row = shown[(shown.tokenizer == name) & (shown["size"] == 1000 * int(total))]
-        assert row.advice.item() == "take" and row.kind.item() != "from elsewhere"
-    assert first.index("Take") < first.index("AutoTokenizer.from_pretrained")
 
 
 def test_programs_are_those_that_the_page_on_clients_has_with_equal_ids():
@@ -204,14 +174,7 @@ def test_languages_are_sorted_by_name_everywhere(made):
     assert checked > 12
 
 
-@pytest.mark.parametrize(
-    ("settings", "title"),
-    [
-        ({"report": {"title": None}}, "VoCap: tokenizers of 100K and 200K ids for 11 languages"),
-        ({"report": {"title": "My words"}}, "My words"),
-        ({"languages": ["en"], "tokenizers": {}}, "VoCap: 1 language"),
-    ],
-)
+@pytest.mark.parametrize(("settings", "title"), CASES["titles"])
 def test_the_heading_is_the_run_s_own(results, tmp_path, settings, title):
     text = write(results, tmp_path / "out", "--settings-json", json.dumps(settings))
     assert f"<h1>{title}</h1>" in text and f"<title>{title}</title>" in text

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from tests.report.chromium import LIVE
-from tests.report.factories import COVERAGE, PRESENT, allocate, make_page
+from tests.report.factories import PRESENT, make_page, sizes_of
 
 pytestmark = LIVE
 
@@ -137,16 +137,12 @@ def test_the_explorer_is_driven_by_key(run, tab):
     tab.press("ArrowLeft", 2)
     found = solved(tab, number + 1)
     assert tab.evaluate("document.querySelector('#explore-alpha').value") == "0.6"
-    assert found["sizes"] == sizes(inputs, **PRESENT | {"alpha": 0.6})
+    assert found["sizes"] == sizes_of(inputs, **PRESENT | {"alpha": 0.6})
     tab.evaluate("document.querySelector('.explorer .chips button').focus()")
     tab.press(" ")
     found = solved(tab, found["number"])
     # by name the first
-    assert found["sizes"] == sizes(inputs, **PRESENT | {"alpha": 0.6, "without": ["en"]})
-
-
-def sizes(inputs, **settings):
-    return [row.size for row in allocate(inputs, COVERAGE, **settings).rows]
+    assert found["sizes"] == sizes_of(inputs, **PRESENT | {"alpha": 0.6, "without": ["en"]})
 
 
 @pytest.mark.parametrize(
@@ -174,7 +170,7 @@ def test_typed_values_are_limited_as_in_a_configuration(run, tab, field, typed, 
     found = solved(tab, number)
     entry = yaml.safe_load(lines(tab))["allocation"]["explored"]
     assert entry == {**entry, **asked}
-    assert found["sizes"] == sizes(inputs, **entry)
+    assert found["sizes"] == sizes_of(inputs, **entry)
     assert (
         float(tab.evaluate(f"document.querySelector('#explore-{field} ~ input').value"))
         == asked[field]

@@ -1,15 +1,15 @@
 """The page's numbers against the stages' files, and its notes on missing results."""
 
-import json
 import re
 import shutil
 import subprocess
 
 import pytest
 
-from tests.report.pages import Page, change, edit, frame, one_row, words_of, write
-from vocap.files.io import read_tsv
+from tests.report.pages import change, edit, frame, one_row, words, words_of, write
+from vocap.files.io import read_object, read_tsv
 from vocap.languages import read_languages
+from vocap.tables.curve import outline, read_points
 
 
 def test_tables_in_three_forms_hold_the_stages_numbers(made):
@@ -65,8 +65,8 @@ def test_latex_sets_the_tables_within_the_page(made, tmp_path, columns):
 
 def test_missing_languages_and_sizes_are_listed(made):
     folder, _, page = made
-    words = words_of(page)
-    stats = [json.loads(path.read_text()) for path in folder.glob("results/corpora/*/stats.json")]
+    shown = words_of(page)
+    stats = [read_object(path) for path in folder.glob("results/corpora/*/stats.json")]
     for said in (
         "1 language without text",
         "no package has this language",
@@ -81,13 +81,13 @@ def test_missing_languages_and_sizes_are_listed(made):
         "ꙮ U+A66E",
         "\u0301",
     ):
-        assert said in words
-    assert "Missing in results/tokenizers/xlmr" not in words and "No curve over T" in words
+        assert said in shown
+    assert "Missing in results/tokenizers/xlmr" not in shown and "No curve over T" in shown
 
 
 def test_without_settings_all_is_shown_and_q_is_of_the_weights(results, tmp_path):
-    words = words_of(write(results, tmp_path / "out"))
-    assert "vocap200k" in words and "Finnish" in words and "other configurations" not in words
+    said = words(results, tmp_path / "out")
+    assert "vocap200k" in said and "Finnish" in said and "other configurations" not in said
     n = frame(results / "corpora/weights.tsv").n ** 0.7
     alp = frame(results / "tokenizers/joint200k/evaluation.tsv").alp
     row = one_row(tmp_path / "out/tables/comparison.tsv", size="200000", tokenizer="joint200k")
@@ -135,8 +135,8 @@ def test_a_language_without_parallel_lines_is_in_no_mean(results, tmp_path):
 def test_missing_results_are_named_first(results, tmp_path):
 
     def top(out):
-        words = words_of(write(results, tmp_path / out))
-        return words[words.index("What each language gets") : words.index("Every language.")]
+        said = words(results, tmp_path / out)
+        return said[said.index("What each language gets") : said.index("Every language.")]
 
     before = top("before")
     assert "1 language without text takes no part: Sanskrit." in before
@@ -158,14 +158,13 @@ def test_configured_names_without_results_are_named(results, tmp_path):
         "allocation": {"v100k": {}, "v500k": {}},
         "tokenizers": {"xlmr": {"kind": "file"}, "bert": {}},
     }
-    words = words_of(write(results, tmp_path / "out", "--settings-json", json.dumps(settings)))
-    assert "without results here: v500k." in words and "without results here: bert." in words
+    said = words(results, tmp_path / "out", settings)
+    assert "without results here: v500k." in said and "without results here: bert." in said
 
 
 def test_an_empty_folder_says_not_run(tmp_path):
     (tmp_path / "results/corpora").mkdir(parents=True)
-    page = Page(write(tmp_path / "results", tmp_path / "out"))
-    words = words_of(page)
+    said = words(tmp_path / "results", tmp_path / "out")
     for stage in (
         "corpora",
         "vocabularies",
@@ -174,7 +173,7 @@ def test_an_empty_folder_says_not_run(tmp_path):
         "pretraining",
         "finetuning",
     ):
-        assert f"snakemake --cores all {stage}" in words
+        assert f"snakemake --cores all {stage}" in said
     assert (tmp_path / "out/figures").is_dir() and (tmp_path / "out/tables").is_dir()
 
 
@@ -186,9 +185,9 @@ def test_files_that_are_not_there_are_named(results, tmp_path):
         "corpora/de/stats.json",
     ):
         (results / name).unlink()
-    words = words_of(write(results, tmp_path / "out"))
-    assert "Missing in results/tokenizers/vocap100k: description.json" in words
-    assert "No summary.json" in words and "no stats.json" in words
+    said = words(results, tmp_path / "out")
+    assert "Missing in results/tokenizers/vocap100k: description.json" in said
+    assert "No summary.json" in said and "no stats.json" in said
 
 
 def test_each_curve_has_its_ends_and_the_reasons(smoke, tmp_path):
@@ -203,17 +202,13 @@ def test_each_curve_has_its_ends_and_the_reasons(smoke, tmp_path):
     table = frame(tmp_path / "out/tables/curve-summary.tsv")
     assert sorted(table.index) == codes
     for code in codes:
-        points = frame(tmp_path / "results/vocabularies" / code / "curve.tsv", "size")
-        trained = points[points.status == "ok"]
+        found = outline(read_points(tmp_path / "results/vocabularies" / code / "curve.tsv"))
         row = table.loc[code]
-        for name, end in (("smallest", trained.index[0]), ("largest", trained.index[-1])):
-            found = (row[name], row[f"alp_{name}"], row[f"alp_heldout_{name}"])
-            assert found == (end, trained.alp[end], trained.alp_heldout[end]), (code, name)
-        assert row.best_heldout == trained.alp_heldout.idxmax()
-        refused = points.status[points.index > row.largest].tolist()
-        assert row.end_reason == [*refused, "the largest size asked for"][0]
-        refused = points.status[points.index < row.smallest].tolist()
-        assert row.start_reason == [*refused, "the smallest size asked for"][0]
+        for name, end in (("smallest", found.start), ("largest", found.end)):
+            shown = (row[name], row[f"alp_{name}"], row[f"alp_heldout_{name}"])
+            assert shown == (end.size, end.alp, end.alp_heldout), (code, name)
+        assert row.best_heldout == found.best_heldout.size
+        assert (row.start_reason, row.end_reason) == (found.start_reason, found.end_reason)
     # the chart marks one knee of each curve of three points
     knees = [f"{knee:g}" for knee in table.knee.dropna()]
     assert knees and sorted(re.findall(r'"k":(\d+)', page)) == sorted(knees)

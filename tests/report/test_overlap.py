@@ -3,7 +3,7 @@
 import pytest
 
 from tests.report.factories import make_run, write_choice
-from tests.report.pages import words_of, write
+from tests.report.pages import words
 from vocap.files.io import write_tsv
 from vocap.report.data.loading import load_results
 from vocap.report.sections import allocation
@@ -30,12 +30,9 @@ def test_without_indexes_the_page_says_so(tmp_path):
     inputs = make_run(tmp_path / "results")
     write_choice(tmp_path / "results", "present", inputs, total=900)
     (tmp_path / "results/vocabularies/hi/pieces.npz").unlink()
-    words = words_of(write(tmp_path / "results", tmp_path / "out"))
-    assert "No explorer here. There is no hi/pieces.npz" in words
-    write_tsv(
-        tmp_path / "results/vocabularies/en/curve.tsv",
-        ("size", "alp", "status"),
-        [(40, -9.0, "ok")],
-    )
-    words = words_of(write(tmp_path / "results", tmp_path / "out"))
-    assert "There is no en/pieces.npz, the index of the pieces of its curve" in words
+    said = words(tmp_path / "results", tmp_path / "out")
+    assert "No explorer here. There is no hi/pieces.npz" in said
+    curve = tmp_path / "results/vocabularies/en/curve.tsv"
+    write_tsv(curve, ("size", "alp", "status"), [(40, -9.0, "ok")])
+    said = words(tmp_path / "results", tmp_path / "out")
+    assert "There is no en/pieces.npz, the index of the pieces of its curve" in said

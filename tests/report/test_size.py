@@ -4,11 +4,10 @@ import shutil
 
 import pytest
 
-from tests.commands import run
+from tests.commands import caller
 from tests.report.factories import make_results
 from tests.report.pages import words_of, write
 from vocap.files.io import read_tsv, write_tsv
-from vocap.size.commands import size
 from vocap.tables.curve import SIZE_COLUMNS
 
 CODES = ["de", "en", "ru"]
@@ -50,17 +49,9 @@ def page(tmp_path_factory):
 def test_the_numbers_are_those_of_the_command(page):
     folder, _ = page
     results = folder / "results"
-    words = [
-        "--parameters",
-        "86e6",
-        "--hidden",
-        768,
-        "--weights",
-        results / "corpora" / "weights.tsv",
-        "-o",
-        folder / "base.tsv",
-    ]
-    run(size, results / "tokenizers" / "joint100k" / "sizes.tsv", *words)
+    line = "size {results}/tokenizers/joint100k/sizes.tsv --parameters 86e6 --hidden 768 "
+    call = caller(results=results, folder=folder)
+    call(line + "--weights {results}/corpora/weights.tsv -o {folder}/base.tsv")
     expected = list(read_tsv(folder / "base.tsv"))
     rows = list(read_tsv(folder / "out/tables/size-costs-joint100k.tsv"))
     found = [row for row in rows if row["model"] == "XLM-R base"]
