@@ -79,7 +79,7 @@ def test_a_model_without_results_is_not_run_and_one_of_another_configuration_is_
     assert "older" not in frame(tmp_path / "out/tables/finetuning.tsv", "model").index
 
 
-def test_labels_kept_back_are_no_score_and_nothing_is_not_run(results, tmp_path):
+def test_labels_kept_back_are_no_score(results, tmp_path):
     path = results / "finetuning/knn/panx/summary.tsv"
     path.write_text(path.read_text("utf-8").partition("\n")[0] + "\n")
     write(results, tmp_path / "out")

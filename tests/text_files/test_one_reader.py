@@ -7,11 +7,13 @@ import shutil
 
 import pytest
 
-from tests.commands import run
+from tests.cases import read_cases
+from tests.commands import run, sample_words
 from tests.made_text import write_lines
 from tests.tokenizers.factories import byte_tokenizer, make_lines
 from vocap.cli import vocap
 from vocap.errors import VocapError
+from vocap.files.io import read_object
 from vocap.pretraining.code_length import spread_lines
 from vocap.text_files import lines as text_lines
 from vocap.text_files.named_texts import read_aligned, read_sentences
@@ -87,27 +89,6 @@ def folders(tmp_path_factory):
     return dirty, clean
 
 
-COMMANDS = [
-    "alp --json stock.model {text}",
-    "evaluate --tokenizer stock.model --tokenizer hub --text en={text} --tables out",
-    "evaluate --tokenizer stock.model --tokenizer hub --parallel aligned/{{lang}}.txt --tables out",
-    "evaluate --tokenizer old --tokenizer hub --corpora corpora --tables out",
-    "diff stock.model hub --text en={text} -o out",
-    "ladder {text} --heldout {text} -o out --sizes 200,240",
-    "train --size 300 --train {text} --heldout {text} --models out --point out/point.tsv",
-    "trim old --text en={text} -o out",
-    "trim hub --text en={text} -o out",
-    "extend old --language fr --text {text} --pieces 9 -o out",
-    "extend hub --language fr --text {text} --pieces 9 -o out",
-    "joint --mix {text} --total 300 -o out",
-    "joint --corpora corpora --weights weights.tsv --per character --total 300 -o out",
-    "bpe --corpora corpora --weights weights.tsv --total 400 --development aligned/{{lang}}.txt "
-    "--parity -o out",
-    "tokenize --tokenizer old/sentencepiece.model --language en --heldout corpora/en/heldout.txt "
-    "{text} --format {format} -o out",
-]
-
-
 def results(folder, words, monkeypatch):
     """What a command prints, and the files that it writes, without counts of dropped
     lines and the text's own checksum.
@@ -134,7 +115,7 @@ def results(folder, words, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", ["text", "jsonl"])
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[:24])
+@pytest.mark.parametrize("command", read_cases(__file__), ids=lambda command: command[:24])
 def test_odd_lines_change_no_result(folders, command, kind, monkeypatch, caplog):
     if kind == "jsonl" and "{text}" not in command:
         pytest.skip("reads no file of that kind")
@@ -150,12 +131,11 @@ def test_odd_lines_change_no_result(folders, command, kind, monkeypatch, caplog)
 
 
 def test_a_sample_keeps_the_same_lines(folders, tmp_path):
-    for name, format, invalid in (("text.txt", "text", 3), ("text.jsonl", "jsonl:text", 3)):
-        targets = [f"--{part}={tmp_path / part}" for part in ("train", "heldout", "stats")]
-        run(vocap, "sample", "--language=en", f"--format={format}", *targets, folders[0] / name)
-        kept = [*read_lines(tmp_path / "train"), *read_lines(tmp_path / "heldout")]
+    for name, format in (("text.txt", "text"), ("text.jsonl", "jsonl:text")):
+        run(vocap, *sample_words(tmp_path, folders[0] / name, format=format))
+        kept = [*read_lines(tmp_path / "train.txt"), *read_lines(tmp_path / "heldout.txt")]
         assert set(kept) == {line for line in KEPT if line.strip()}
-        assert json.loads((tmp_path / "stats").read_bytes())["invalid_utf8"] == invalid
+        assert read_object(tmp_path / "stats.json")["invalid_utf8"] == 3
 
 
 @pytest.mark.parametrize("size", [1 << 20, 50])
@@ -197,10 +177,8 @@ def test_records_are_aligned_one_by_one(tmp_path):
     texts[5] = None  # which Arrow's text cannot hold
     parquet.write_table(pyarrow.table({"text": texts}), tmp_path / "a.parquet")
     assert read_aligned(str(tmp_path / "{lang}.parquet"), ["a"]) == {"a": expected}
-    (tmp_path / "a.tsv").write_bytes(b"id\ttext\r\n1\tone\r\n2\t\r\n3\t\xff\r\n4\tlast\r\n" * 1)
     many = b"".join(b"%d\tline\r\n" % number for number in range(5, 40))
-    with (tmp_path / "a.tsv").open("ab") as file:
-        file.write(many)
+    (tmp_path / "a.tsv").write_bytes(b"id\ttext\r\n1\tone\r\n2\t\r\n3\t\xff\r\n4\tlast\r\n" + many)
     found = read_aligned(str(tmp_path / "{lang}.tsv"), ["a"])["a"]
     assert found == ["one", "", "", "last", *["line"] * 35]
 

@@ -10,6 +10,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from tests.cases import read_cases
 from tests.pretraining.factories import RECIPE, pretrain_arguments
 from tests.pretraining.processes import (
     finish,
@@ -45,15 +46,7 @@ def start_ranks(arguments: list[str], out: Path) -> list:
     return [start(arguments, out, log, **variables(rank, port)) for rank, log in enumerate(logs)]
 
 
-@pytest.mark.parametrize(
-    ("loss", "objective"),
-    [
-        ("full", "masked"),
-        ("full", "causal"),
-        ({"kind": "knn", "k": 5}, "masked"),
-        ({"kind": "uniform", "negatives": 50}, "masked"),
-    ],
-)
+@pytest.mark.parametrize(("loss", "objective"), read_cases(__file__))
 def test_two_processes_have_the_gradients_of_one(arguments, tmp_path, loss, objective):
     """Four micro-batches accumulated by one process, or two by each of two: equal up to
     rounding.
