@@ -17,15 +17,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.slurm import Cluster, ClusterRuns, Run, command, digests
+from tests.cases import read_cases
+from tests.cluster.slurm import Cluster, ClusterRuns, Job, Run, command, digests, wait_until
 from tests.workflow.conftest import Workflow, copy_workflow
 
 TABLE = os.environ.get("VOCAP_FAULTS_TABLE")
-CONFIG = {
-    "languages": ["de", "ru"],
-    "vocabularies": {"sizes": [50, 150, 300]},
-    "tokenizers": {"joint": None, "mono": None},
-}
+CASES = read_cases(__file__)
+CONFIG = CASES["configuration"]
 
 
 @pytest.fixture(scope="session")
@@ -54,8 +52,7 @@ def cluster(tmp_path_factory):
 
 
 def run_here(workflow: Workflow, *targets: str) -> Workflow:
-    run = workflow.snakemake(*targets)
-    assert run.returncode == 0, run.stdout
+    workflow.ran(*targets)
     return workflow
 
 
@@ -96,23 +93,48 @@ def undisturbed(begun, tmp_path_factory) -> dict[str, dict[str, str]]:
 
 
 class Fault:
-    """A stop watch and a row of the table."""
+    """A stop watch, a row of the table, and the jobs of the ladder of ru."""
 
     def __init__(
-        self, runs: ClusterRuns, undisturbed: dict[str, dict[str, str]], name: str
+        self,
+        cluster: Cluster,
+        runs: ClusterRuns,
+        undisturbed: dict[str, dict[str, str]],
+        name: str,
     ) -> None:
-        self.runs, self.undisturbed, self.name = runs, undisturbed, name
+        self.cluster, self.runs, self.undisturbed, self.name = cluster, runs, undisturbed, name
+        self.ladder = ("ladder", runs.folder, "ru")
         self.done, self.start = "", 0.0
+
+    def jobs(self) -> list[Job]:
+        return self.cluster.jobs(*self.ladder)
+
+    def states(self) -> list[str]:
+        return self.cluster.states(*self.ladder)
+
+    def running(self) -> Job:
+        """Wait for the job to run."""
+        return self.cluster.running(*self.ladder)
+
+    def holds(self, *words: str, place: str = "ladder@ru") -> tuple[Run, Job]:
+        """A run whose job waits at this place, and that job."""
+        self.runs.hold(place)
+        return self.runs.start(*words), self.running()
+
+    def waits_for(self, *states: str, seconds: float = 300) -> None:
+        """Wait for a job to end in one of these states."""
+        wait_until(lambda: set(states) & set(self.states()), seconds, " or ".join(states))
 
     def strikes(self, done: str) -> None:
         """Start the clock; `done` says what was done to the cluster."""
         self.done, self.start = done, time.monotonic()
 
-    def is_over(self, run: Run, seen: str, seconds: float = 600) -> None:
+    def is_over(self, run: Run, seen: str, *states: str) -> None:
         """The run ends well and in time, with the results of the undisturbed run, byte
-        for byte.
+        for byte; `states`: of all jobs of the ladder.
         """
-        run.succeed(seconds)
+        run.succeed(600)
+        assert not states or self.states() == list(states)
         elapsed = time.monotonic() - self.start
         found = self.runs.digests()
         assert found == self.undisturbed[run.target]
@@ -135,5 +157,5 @@ class Fault:
 @pytest.fixture
 def fault(cluster, runs, undisturbed, request):
     name = request.node.name.removeprefix("test_").replace("_", " ")
-    yield Fault(runs, undisturbed, name)
+    yield Fault(cluster, runs, undisturbed, name)
     cluster.start()  # what the test has ended

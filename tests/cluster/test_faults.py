@@ -17,11 +17,6 @@ from tests.cluster.slurm import command, send, wait_until
 MEMORY_WATCH_SECONDS = 2  # JobAcctGatherFrequency of slurm-cluster
 
 
-def has_failed(cluster, runs, *states: str):
-    """Whether a job of ladder ru has ended in one of these states."""
-    return lambda: set(states) & set(cluster.states("ladder", runs.folder, "ru"))
-
-
 def ask_of_ladder(runs, megabytes: int, minutes: int) -> None:
     """Change what the first attempt of the rule asks for."""
     rules = runs.folder / "rules/vocabularies.smk"
@@ -34,90 +29,83 @@ def ask_of_ladder(runs, megabytes: int, minutes: int) -> None:
     rules.write_text(text.replace(old, words), "utf-8")
 
 
-def held(cluster, runs, *words: str, place: str = "ladder@ru"):
-    """A run whose ladder of ru runs and waits at this place, and that job."""
-    runs.hold(place)
-    run = runs.start(*words)
-    return run, cluster.running("ladder", runs.folder, "ru")
-
-
 @pytest.mark.cluster
 def test_a_job_cancelled(cluster, runs, fault):
-    run, job = held(cluster, runs, "vocabularies")
+    run, job = fault.holds("vocabularies")
     fault.strikes("scancel of the running job")
     command("scancel", job.id)
-    wait_until(has_failed(cluster, runs, "CANCELLED"), 300, "cancelled")
+    fault.waits_for("CANCELLED")
     runs.release("ladder@ru")
-    fault.is_over(run, "CANCELLED, submitted again, COMPLETED")
-    assert cluster.states("ladder", runs.folder, "ru") == ["CANCELLED", "COMPLETED"]
+    fault.is_over(run, "CANCELLED, submitted again, COMPLETED", "CANCELLED", "COMPLETED")
 
 
 @pytest.mark.faults
 def test_a_job_killed_with_its_results_written(cluster, runs, fault):
-    run, job = held(cluster, runs, "vocabularies", place="ladder@ru.after")
+    run, job = fault.holds("vocabularies", place="ladder@ru.after")
     curve = runs.folder / "results/vocabularies/ru/curve.tsv"
     wait_until(curve.exists, 300, "the curve is written")
     curve.write_text("half")
     fault.strikes("kill -9 of all processes of the running job, one of its outputs cut to half")
     send(signal.SIGKILL, cluster.processes(job.id))
     runs.release("ladder@ru.after")
-    fault.is_over(run, "FAILED, submitted again, COMPLETED")
-    assert cluster.states("ladder", runs.folder, "ru") == ["FAILED", "COMPLETED"]
+    fault.is_over(run, "FAILED, submitted again, COMPLETED", "FAILED", "COMPLETED")
 
 
 @pytest.mark.faults
 def test_a_node_without_power(cluster, runs, fault):
-    run, job = held(cluster, runs, "allocation")
+    run, job = fault.holds("allocation")
     fault.strikes(
         "kill -9 of a node's daemon and of all processes of its jobs; SLURM notices by itself"
     )
     cluster.cut_power(job.node, [job.id])
-    wait_until(has_failed(cluster, runs, "NODE_FAIL"), 300, "SLURM misses the node")
+    fault.waits_for("NODE_FAIL")
     runs.release("ladder@ru")
     fault.is_over(run, "NODE_FAIL, submitted again, COMPLETED on the other node")
-    again = cluster.jobs("ladder", runs.folder, "ru")[-1]
+    again = fault.jobs()[-1]
     assert again.state == "COMPLETED"
     assert again.node != job.node
 
 
 @pytest.mark.faults
 def test_all_nodes_drained_then_down_then_resumed(cluster, runs, fault):
-    run, job = held(cluster, runs, "allocation")
+    run, job = fault.holds("allocation")
     runs.wait_until_held(job.id)
     fault.strikes(
         "state=drain and then state=down of all nodes; state=resume once a job waits for them"
     )
     cluster.set_nodes("cpu[1-2]", "drain")
-    assert cluster.states("ladder", runs.folder, "ru") == ["RUNNING"]
+    assert fault.states() == ["RUNNING"]
     cluster.set_nodes("cpu[1-2]", "down")
-    wait_until(
-        lambda: cluster.states("ladder", runs.folder, "ru") == ["NODE_FAIL", "PENDING"],
-        300,
-        "a job waits",
-    )
+    wait_until(lambda: fault.states() == ["NODE_FAIL", "PENDING"], 300, "a job waits")
     runs.release("ladder@ru")
     wait_until(lambda: not cluster.steps(job.id), 60, "the node ends the job that it had")
     cluster.set_nodes("cpu[1-2]", "resume")
-    fault.is_over(run, "NODE_FAIL, submitted again, PENDING until a node is back, COMPLETED")
-    assert cluster.states("ladder", runs.folder, "ru") == ["NODE_FAIL", "COMPLETED"]
+    fault.is_over(
+        run,
+        "NODE_FAIL, submitted again, PENDING until a node is back, COMPLETED",
+        "NODE_FAIL",
+        "COMPLETED",
+    )
 
 
 @pytest.mark.faults
 def test_ctrl_c_with_a_job_on_a_drained_node(cluster, runs, fault):
-    first, job = held(cluster, runs, "vocabularies")
+    first, job = fault.holds("vocabularies")
     runs.wait_until_held(job.id)
     fault.strikes("state=drain of all nodes; Ctrl-C; state=resume; the same command")
     cluster.set_nodes("cpu[1-2]", "drain")
     first.interrupt()
     assert first.wait(120) == 1
-    wait_until(has_failed(cluster, runs, "CANCELLED"), 60, "cancelled")
+    fault.waits_for("CANCELLED", seconds=60)
     wait_until(lambda: not cluster.steps(job.id), 60, "the job's processes end")
     runs.release("ladder@ru")
     cluster.set_nodes("cpu[1-2]", "resume")
     fault.is_over(
-        runs.start("vocabularies"), "CANCELLED within seconds; the second run submits it again"
+        runs.start("vocabularies"),
+        "CANCELLED within seconds; the second run submits it again",
+        "CANCELLED",
+        "COMPLETED",
     )
-    assert cluster.states("ladder", runs.folder, "ru") == ["CANCELLED", "COMPLETED"]
 
 
 @pytest.mark.faults
@@ -125,15 +113,15 @@ def test_a_node_back_after_the_run_with_its_copy_of_a_job(cluster, runs, fault):
     """Told to end, the copy takes the results back, through the Snakemake on its
     node.
     """
-    first, job = held(cluster, runs, "allocation", place="ladder@ru.after")
+    first, job = fault.holds("allocation", place="ladder@ru.after")
     runs.wait_until_held(job.id)
     fault.strikes("a node and its job stopped (SIGSTOP), continued when the run has ended")
     thaw = cluster.freeze(job.node, [job.id])
     try:
-        wait_until(has_failed(cluster, runs, "NODE_FAIL"), 300, "SLURM misses the node")
+        fault.waits_for("NODE_FAIL")
         runs.release("ladder@ru.after")
         first.succeed()
-        assert cluster.states("ladder", runs.folder, "ru") == ["NODE_FAIL", "COMPLETED"]
+        assert fault.states() == ["NODE_FAIL", "COMPLETED"]
         assert runs.digests() == fault.undisturbed[first.target]
         runs.hold("ladder@ru.after")
     finally:
@@ -157,15 +145,15 @@ def test_a_job_over_its_memory(cluster, runs, fault):
     ask_of_ladder(runs, 600, 30)
     runs.hold("ladder@ru", takes_mb=800)
     run = runs.start("vocabularies")
-    cluster.running("ladder", runs.folder, "ru")
+    fault.running()
     fault.strikes("the job takes 800 MB and has asked for 600")
-    wait_until(has_failed(cluster, runs, "FAILED", "OUT_OF_MEMORY"), 300, "over its memory")
-    again = cluster.running("ladder", runs.folder, "ru")
+    fault.waits_for("FAILED", "OUT_OF_MEMORY")
+    again = fault.running()
     wait_until(lambda: runs.took(again.id), 300, "the retry has taken the memory")
     time.sleep(3 * MEMORY_WATCH_SECONDS)
     runs.release("ladder@ru")
     fault.is_over(run, "FAILED, submitted again with twice the memory")
-    first, second = cluster.jobs("ladder", runs.folder, "ru")
+    first, second = fault.jobs()
     assert (
         "exceeded memory limit"
         in next((runs.folder / ".snakemake").rglob(f"{first.id}.log")).read_text()
@@ -177,7 +165,7 @@ def test_a_job_over_its_memory(cluster, runs, fault):
 @pytest.mark.faults
 def test_a_job_over_its_time_in_its_last_attempt(cluster, runs, fault):
     ask_of_ladder(runs, 680, 1)
-    first, job = held(cluster, runs, "vocabularies", "--retries", "0")
+    first, job = fault.holds("vocabularies", "--retries", "0")
     fault.strikes(
         "the job's runtime, 1 minute, is too short, and no retry is left; the same command again"
     )
@@ -191,39 +179,41 @@ def test_a_job_over_its_time_in_its_last_attempt(cluster, runs, fault):
     assert "DUE TO TIME LIMIT" in log.read_text()
     runs.release("ladder@ru")
     fault.is_over(
-        runs.start("vocabularies"), "TIMEOUT, the run ends with status 1; the second run goes on"
+        runs.start("vocabularies"),
+        "TIMEOUT, the run ends with status 1; the second run goes on",
+        "TIMEOUT",
+        "COMPLETED",
     )
-    assert cluster.states("ladder", runs.folder, "ru") == ["TIMEOUT", "COMPLETED"]
 
 
 @pytest.mark.cluster
 def test_the_controller_restarted(cluster, runs, fault):
-    run, job = held(cluster, runs, "allocation")
+    run, job = fault.holds("allocation")
     fault.strikes("slurmctld stopped, and started again 20 s later; the job ends meanwhile")
     cluster.stop_controller()
     runs.release("ladder@ru")
     time.sleep(20)
     cluster.start()
     fault.is_over(run, "the job goes on, the run waits")
-    assert [later.id for later in cluster.jobs("ladder", runs.folder, "ru")] == [job.id]
+    assert [later.id for later in fault.jobs()] == [job.id]
 
 
 @pytest.mark.cluster
 def test_snakemake_killed_and_started_again(cluster, runs, fault):
-    first, job = held(cluster, runs, "vocabularies")
+    first, job = fault.holds("vocabularies")
     fault.strikes("kill -9 of Snakemake; --unlock; started again while its job runs on")
     first.kill()
-    assert job.id in {
-        left.id for left in cluster.jobs("ladder", runs.folder, "ru") if left.state == "RUNNING"
-    }
-    assert runs.workflow.snakemake("--unlock").returncode == 0
+    assert job.id in {left.id for left in fault.jobs() if left.state == "RUNNING"}
+    runs.workflow.ran("--unlock")
     second = runs.start("vocabularies")
-    wait_until(
-        has_failed(cluster, runs, "CANCELLED"), 300, "the job of the killed run is cancelled"
-    )
+    fault.waits_for("CANCELLED")
     runs.release("ladder@ru")
-    fault.is_over(second, "the second run cancels the job that was left, and submits it again")
-    assert cluster.states("ladder", runs.folder, "ru") == ["CANCELLED", "COMPLETED"]
+    fault.is_over(
+        second,
+        "the second run cancels the job that was left, and submits it again",
+        "CANCELLED",
+        "COMPLETED",
+    )
     assert "cancelling" in second.text()
     assert second.text().count("Building DAG of jobs") == 2, "it starts over"
 
@@ -237,13 +227,13 @@ def test_two_copies_of_a_job_at_once(cluster, runs, fault):
     runs.hold("ladder@ru")
     runs.hold("ladder@de.after")
     first = runs.start("vocabularies")
-    cluster.running("ladder", runs.folder, "ru")
+    fault.running()
     wait_until(
         (runs.folder / "results/vocabularies/de/curve.tsv").exists, 300, "the other has written"
     )
     fault.strikes("as above, but squeue fails as the second run begins: nothing is cancelled")
     first.kill()
-    assert runs.workflow.snakemake("--unlock").returncode == 0
+    runs.workflow.ran("--unlock")
     runs.hold("no-status")
     second = runs.start("vocabularies")
     wait_until(
@@ -278,7 +268,7 @@ def test_a_full_disk(cluster, runs, fault):
             "the folder that a job writes to is a full file system, enlarged once the job has "
             "failed"
         )
-        wait_until(has_failed(cluster, runs, "FAILED"), 300, "no space left")
+        fault.waits_for("FAILED")
         assert not (small / "curve.tsv").exists()
         command("mount", "-o", "remount,size=50m", small)
         fault.is_over(run, "FAILED with 'No space left on device', submitted again, COMPLETED")

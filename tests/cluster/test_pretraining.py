@@ -2,7 +2,6 @@
 resumed to the same bytes.
 """
 
-import json
 import signal
 from collections.abc import Iterator
 from contextlib import suppress
@@ -11,33 +10,19 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.cluster.conftest import CONFIG, clone, run_here
+from tests.cases import read_lines_of_json
+from tests.cluster.conftest import CASES, CONFIG, clone, run_here
 from tests.cluster.slurm import ClusterRuns, command, send, wait_until
 from tests.workflow.conftest import copy_workflow
 
-MODEL = {
-    **{"tokenizer": "vocap", "steps": 300, "batch": 8, "micro_batch": 4, "warmup": 10},
-    **{"log_every": 25, "checkpoint_every": 25, "heldout_blocks": 1},
-    "shape": {"layers": 1, "hidden": 32, "heads": 2, "intermediate": 64, "positions": 64},
-}
-ONE_NODE = {"slurm_partition": "gpu", "nodes": 1, "gpu": 2}
-TWO_NODES = {
-    "slurm_partition": "gpu",
-    "nodes": 2,
-    "gres": "gpu:1",
-    "mpi": "srun",
-    "tasks": 2,
-    "tasks_per_gpu": 0,
-}
+MODEL, ONE_NODE, TWO_NODES = (CASES[name] for name in ("model", "one node", "two nodes"))
 
 
-def models(names: list[str]) -> dict:
-    listed = {name: {**MODEL, "loss": {"kind": "knn", "k": 10}} for name in names}
-    return {
-        **CONFIG,
-        "allocation": {"b": None},
-        "pretraining": {"block": 64, "threads": 1, "models": listed},
-    }
+def with_model(**changes) -> dict:
+    """Changes of the configuration: a model `m`."""
+    models = {"m": MODEL | changes}
+    pretraining = {"block": 64, "threads": 1, "models": models}
+    return CONFIG | {"allocation": {"b": None}, "pretraining": pretraining}
 
 
 def place(runs: ClusterRuns, resources: dict) -> None:
@@ -57,7 +42,7 @@ def tokenized(tmp_path_factory):
     each model.
     """
     workflow = copy_workflow(tmp_path_factory.mktemp("tokenized") / "clone")
-    workflow.write_config(**models(["m"]))
+    workflow.write_config(**with_model())
     blocks = [
         f"results/pretraining/tokens/vocap/{language}/description.json"
         for language in CONFIG["languages"]
@@ -98,7 +83,7 @@ def runs(cluster, tokenized, tmp_path) -> Iterator[ClusterRuns]:
 def trained(runs: ClusterRuns) -> dict[str, bytes | list]:
     """The model's files, and the losses of every logged step."""
     folder = runs.folder / "results/pretraining/m"
-    rows = [json.loads(line) for line in (folder / "metrics.jsonl").read_text("utf-8").splitlines()]
+    rows = read_lines_of_json(folder / "metrics.jsonl")
     files = {
         path.name: path.read_bytes()
         for path in sorted((folder / "model").iterdir())
@@ -108,8 +93,7 @@ def trained(runs: ClusterRuns) -> dict[str, bytes | list]:
 
 
 def seconds_of_training(runs: ClusterRuns) -> float:
-    rows = (runs.folder / "results/pretraining/m/metrics.jsonl").read_text("utf-8").splitlines()
-    return json.loads(rows[-1])["seconds"]
+    return read_lines_of_json(runs.folder / "results/pretraining/m/metrics.jsonl")[-1]["seconds"]
 
 
 def checkpointed(runs: ClusterRuns, seconds: float = 300) -> None:
@@ -161,9 +145,8 @@ def test_a_training_longer_than_its_time_limit_goes_on_in_further_jobs(
 
     def train(name: str, steps: int, minutes: int) -> tuple[ClusterRuns, list[str]]:
         (tmp_path / name).mkdir()
-        runs, settings = ClusterRuns(clone(tokenized, tmp_path / name)), models(["m"])
-        settings["pretraining"]["models"]["m"] |= {"steps": steps, "checkpoint_every": steps}
-        runs.workflow.write_config(**settings)
+        runs = ClusterRuns(clone(tokenized, tmp_path / name))
+        runs.workflow.write_config(**with_model(steps=steps, checkpoint_every=steps))
         place(runs, {**ONE_NODE, "runtime": minutes, "slurm_extra": "'--signal=URG@40 --requeue'"})
         runs.start("pretraining", "--retries", "30").succeed(1800)
         return runs, cluster.states("pretrain", runs.folder)
