@@ -6,6 +6,7 @@ import lzma
 import os
 import random
 from functools import partial
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ import sentencepiece
 from sentencepiece.sentencepiece_model_pb2 import ModelProto
 
 from benchmarks.fuzzing.ladder import KINDS, Case, differing_sizes, draw_case, draw_sizes, reduced
+from tests.made_text import draw_sentences
 from tests.tokenizer_files.factories import train_model
 from vocap.tokenizer_files.encoders import SentencePieceEncoder
 from vocap.unigram import descent, seeds, sentencepiece_trainer
@@ -35,12 +37,7 @@ def make_text(alphabet: str, gap: str, lines: int = 300) -> list[str]:
     """Lines of words drawn by Zipf's law from a made lexicon, some with digits and rare
     characters.
     """
-    chooser = random.Random(alphabet)
-    lexicon = ["".join(chooser.choices(alphabet, k=chooser.randint(1, 6))) for _ in range(400)]
-    weights = [1 / rank for rank in range(1, 401)]
-    text = [
-        gap.join(chooser.choices(lexicon, weights, k=chooser.randint(3, 15))) for _ in range(lines)
-    ]
+    text = list(islice(draw_sentences(alphabet, alphabet, gap, 400, 6, (3, 15)), lines))
     text[7] += " 1999 ab\u0301c"
     text[9] += "\u2603"
     return text

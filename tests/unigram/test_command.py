@@ -1,11 +1,12 @@
 """`vocap ladder`, as a person calls it."""
 
-import random
+from itertools import islice
 
 import pytest
 
 from tests.cases import refused
 from tests.commands import caller, ended
+from tests.made_text import draw_sentences, write_lines
 from vocap.errors import VocapError
 from vocap.tables.curve import read_points
 from vocap.unigram import sentencepiece_trainer
@@ -13,13 +14,8 @@ from vocap.unigram import sentencepiece_trainer
 
 @pytest.fixture(scope="module")
 def text(tmp_path_factory):
-    chooser = random.Random(4)
-    lexicon = ["".join(chooser.choices("abcdefgh", k=chooser.randint(1, 6))) for _ in range(200)]
-    path = tmp_path_factory.mktemp("text") / "train.txt"
-    path.write_text(
-        "".join(" ".join(chooser.choices(lexicon, k=9)) + "\n" for _ in range(200)), "utf-8"
-    )
-    return path
+    lines = islice(draw_sentences("4", "abcdefgh", words=200, longest=6, length=(9, 9)), 200)
+    return write_lines(tmp_path_factory.mktemp("text") / "train.txt", lines)
 
 
 LADDER = "ladder {text} -o {tmp}/out "
