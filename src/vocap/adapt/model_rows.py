@@ -36,7 +36,7 @@ NUMBERS = {"F16": torch.float16, "BF16": torch.bfloat16, "F32": torch.float32, "
 
 
 @dataclass(frozen=True)
-class ModelFields:
+class ModelSize:
     """The parameters of a model, those of its tables of ids among them, and the MB of
     the files of its weights.
     """
@@ -46,7 +46,7 @@ class ModelFields:
     megabytes: float
 
     @classmethod
-    def of(cls, model: transformers.PreTrainedModel, folder: Path) -> "ModelFields":
+    def of(cls, model: transformers.PreTrainedModel, folder: Path) -> "ModelSize":
         """The size of a model whose files are in a folder; tied tables count once."""
         layers = filter(None, (model.get_input_embeddings(), model.get_output_embeddings()))
         tables = {id(layer.weight): layer.weight.numel() for layer in layers}
@@ -72,7 +72,7 @@ class ModelFiles:
     config: Mapping[str, Any]
     total: int
     followers: Mapping[str, int]
-    size: ModelFields
+    size: ModelSize
 
     def load(self, written: Path | None = None, dtype: torch.dtype | None = None) -> Any:
         """The model, or the one `written` from it, as `_load` gives it."""
@@ -116,7 +116,7 @@ def open_files(folder: Path, ids: Mapping[str, int]) -> ModelFiles:
     _name_left_out(folder, model, total, unknown)
     with foreign_model(folder, f"{name} cannot be built for other ids", WITHOUT):
         followers = find_followers(kind, model.config, total, options)
-    config, size = model.config.to_dict(), ModelFields.of(model, folder)
+    config, size = model.config.to_dict(), ModelSize.of(model, folder)
     return ModelFiles(folder, kind, options, config, total, followers, size)
 
 

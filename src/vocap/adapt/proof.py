@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from vocap.adapt.model_rows import ModelFields, ModelFiles
+from vocap.adapt.model_rows import ModelFiles, ModelSize
 from vocap.errors import VocapError
 from vocap.model_folder import WITHOUT, foreign_model
 
@@ -30,7 +30,7 @@ class Proof:
     lines: int
     difference: float
     largest: float
-    size: ModelFields
+    size: ModelSize
 
 
 def prove(
@@ -66,7 +66,7 @@ def prove(
             f"{difference:.2g}, the largest being {largest:.2g}; its outputs depend on ids in "
             f"a manner that is not known here; {WITHOUT}"
         )
-    return Proof(name, len(given), difference, largest, ModelFields.of(model, written))
+    return Proof(name, len(given), difference, largest, ModelSize.of(model, written))
 
 
 def _outputs(
