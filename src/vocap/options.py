@@ -154,10 +154,13 @@ def languages(default: str = "all that have text") -> Decorator:
     )
 
 
-def text(command: Command) -> Command:
-    """The option --text, which may be repeated; the command gets its values as `text`."""
-    help = "Text of a language. May be repeated."
-    return click.option("--text", multiple=True, metavar="LANG=FILE", help=help)(command)
+# of each language, as often as it is given; the command gets the values
+text: Decorator = click.option(
+    "--text",
+    multiple=True,
+    metavar="LANG=FILE",
+    help="Text of a language. May be repeated.",
+)
 
 
 def threads(help: str, default: int = 1) -> Decorator:
@@ -166,10 +169,9 @@ def threads(help: str, default: int = 1) -> Decorator:
     return click.option("--threads", type=kind, default=default, help=help)
 
 
-def languages_table(command: Command) -> Command:
-    """The option --languages-table."""
-    help = "Table of languages.  [default: the one that ships with vocap]"
-    return click.option("--languages-table", type=PATH, help=help)(command)
+languages_table: Decorator = path(
+    "--languages-table", PATH, "Table of languages.  [default: the one that ships with vocap]"
+)
 
 
 def filters(command: Command) -> Command:
@@ -218,16 +220,14 @@ def read_settings(path: Path | None, text: str | None) -> dict[str, Any]:
     return values
 
 
-def totals(command: Command) -> Command:
-    """The option --total, which may be repeated; the command gets `totals`."""
-    return click.option(
-        "--total",
-        "totals",
-        required=True,
-        multiple=True,
-        type=click.IntRange(2),
-        help="T, the number of all ids. May be repeated, and then -o must contain {total}.",
-    )(command)
+totals: Decorator = click.option(
+    "--total",
+    "totals",
+    required=True,
+    multiple=True,
+    type=click.IntRange(2),
+    help="T, the number of all ids. May be repeated, and then -o must contain {total}.",
+)
 
 
 def parse_layout(text: str) -> "IdLayout":
