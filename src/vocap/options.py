@@ -137,6 +137,11 @@ def _listed(context: click.Context, option: click.Parameter, values: Sequence[st
     return [text for row in rows for text in row] or None
 
 
+def path(flag: str, kind: click.Path, help: str, required: bool = False) -> Decorator:
+    """An option of a file or folder."""
+    return click.option(flag, type=kind, help=help, required=required)
+
+
 def output(kind: click.Path, help: str) -> Decorator:
     """The option -o, without which the command does not run; it gets `output`."""
     return click.option("-o", "--output", required=True, type=kind, help=help)

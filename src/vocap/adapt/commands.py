@@ -26,16 +26,14 @@ from vocap.text_files.named_texts import parse_files
     metavar="LANG=FILE",
     help="Held-out text of a language. May be repeated.",
 )
-@click.option(
+@options.path(
     "--corpora",
-    type=PATH,
-    help="Folder with {language}/train.txt and heldout.txt.  [default: the corpora of the "
+    PATH,
+    "Folder with {language}/train.txt and heldout.txt.  [default: the corpora of the "
     "run that made TOKENIZER]",
 )
 @options.of(trimming.TrimSettings)
-@click.option(
-    "--model", type=PATH, help="Hugging Face model of the tokenizer, which is reduced too."
-)
+@options.path("--model", PATH, "Hugging Face model of the tokenizer, which is reduced too.")
 @options.output(PATH, "Folder to write.")
 def trim(
     tokenizer: Path,
@@ -101,16 +99,14 @@ def _with_code(named: str, language: str) -> str:
 @click.option(
     "--pieces", required=True, type=click.IntRange(1), metavar="N", help="Number of new pieces."
 )
-@click.option(
+@options.path(
     "--corpora",
-    type=PATH,
-    help="Folder with {language}/heldout.txt, to measure the changes for the languages "
+    PATH,
+    "Folder with {language}/heldout.txt, to measure the changes for the languages "
     "that the tokenizer has.  [default: the corpora of the run that made TOKENIZER]",
 )
 @options.of(extending.Extension)
-@click.option(
-    "--model", type=PATH, help="Hugging Face model of the tokenizer, which is extended too."
-)
+@options.path("--model", PATH, "Hugging Face model of the tokenizer, which is extended too.")
 @options.output(PATH, "Folder to write.")
 def extend(
     tokenizer: Path,

@@ -50,7 +50,7 @@ def fetch(url: str, output: Path, sha256: str | None, limit_bytes: int | None) -
     "--language", required=True, type=options.Code(), help="Code of the language, for messages."
 )
 @click.option("--source", default="own", help="Name of the source of the text, for messages.")
-@click.option("--sha256", type=FILE, help="File to write a hash of the listing to.")
+@options.path("--sha256", FILE, "File to write a hash of the listing to.")
 @options.output(FILE, "JSON file to write.")
 def list_files(
     patterns: tuple[str, ...], language: str, source: str, sha256: Path | None, output: Path
@@ -77,7 +77,7 @@ def list_files(
 
 @click.command
 @click.argument("files", nargs=-1, metavar="FILE...")
-@click.option("--listing", type=FILE, help="List that vocap list-files wrote, in place of FILEs.")
+@options.path("--listing", FILE, "List that vocap list-files wrote, in place of FILEs.")
 @click.option(
     "--language",
     required=True,
@@ -85,9 +85,9 @@ def list_files(
     help="Code of the language, for --stats and messages.",
 )
 @options.of(Sampling)
-@click.option("--train", required=True, type=FILE, help="File to write the training lines to.")
-@click.option("--heldout", required=True, type=FILE, help="File to write the held-out lines to.")
-@click.option("--stats", required=True, type=FILE, help="JSON file to write the counts to.")
+@options.path("--train", FILE, "File to write the training lines to.", required=True)
+@options.path("--heldout", FILE, "File to write the held-out lines to.", required=True)
+@options.path("--stats", FILE, "JSON file to write the counts to.", required=True)
 def sample(
     files: tuple[str, ...],
     listing: Path | None,
@@ -109,7 +109,7 @@ def sample(
 
 @click.command
 @click.argument("train", type=FILE)
-@click.option("--heldout", type=FILE, help="Held-out text, which is counted too.")
+@options.path("--heldout", FILE, "Held-out text, which is counted too.")
 @options.text_options
 @options.id_layout
 @click.option(
@@ -161,9 +161,9 @@ def weigh_samples(
 
 
 @click.command
-@click.option("--weights", required=True, type=FILE, help="Table with the columns language and n.")
+@options.path("--weights", FILE, "Table with the columns language and n.", required=True)
 @options.of(Mixing)
-@click.option("--corpora", required=True, type=ANY_FOLDER, help="Folder with {lang}/train.txt.")
+@options.path("--corpora", ANY_FOLDER, "Folder with {lang}/train.txt.", required=True)
 @options.output(FILE, "File to write the lines to.")
 def mix(weights: Path, corpora: Path, output: Path, **fields: Any) -> None:
     """Draw the multilingual sample, shuffled lines of every language in proportion to

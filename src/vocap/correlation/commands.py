@@ -12,7 +12,7 @@ from vocap.options import FOLDER, PATH
 
 
 @click.command()
-@click.option("--vocabularies", required=True, type=FOLDER, help="Folder with LANGUAGE/curve.tsv.")
+@options.path("--vocabularies", FOLDER, "Folder with LANGUAGE/curve.tsv.", required=True)
 @click.option(
     "--size",
     "sizes",

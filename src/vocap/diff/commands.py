@@ -29,9 +29,7 @@ SHOWN = [  # columns of languages.tsv
 @click.argument("b", type=PATH)
 @options.text
 @options.split
-@click.option(
-    "--corpora", type=PATH, help="Folder with {language}/heldout.txt, such as results/corpora."
-)
+@options.path("--corpora", PATH, "Folder with {language}/heldout.txt, such as results/corpora.")
 @options.languages()
 @options.of(Limits)
 @click.option(

@@ -19,9 +19,7 @@ from vocap.finetuning.tasks import TASKS, TRAININGS
 from vocap.options import FILE, FOLDER, PATH
 from vocap.training import prepare_torch
 
-XTREME = click.option(
-    "--xtreme", required=True, type=FOLDER, help="Folder download/ of XTREME or xTune."
-)
+XTREME = options.path("--xtreme", FOLDER, "Folder download/ of XTREME or xTune.", required=True)
 TRAINING = click.option("--training", required=True, help=f"One of {', '.join(TRAININGS)}.")
 SETTINGS = click.option(
     "--settings-json",
@@ -65,11 +63,8 @@ def unpack(
 @click.command
 @XTREME
 @TRAINING
-@click.option(
-    "--tokenizer",
-    required=True,
-    type=PATH,
-    help="Folder in the form of Hugging Face, with tokenizer.json.",
+@options.path(
+    "--tokenizer", PATH, "Folder in the form of Hugging Face, with tokenizer.json.", required=True
 )
 @click.option(
     "--max-length",
@@ -102,18 +97,15 @@ def encode(
 
 
 @click.command
-@click.option(
+@options.path(
     "--model",
+    PATH,
+    "Folder of any masked language model in the form of Hugging Face.",
     required=True,
-    type=PATH,
-    help="Folder of any masked language model in the form of Hugging Face.",
 )
 @XTREME
-@click.option(
-    "--inputs",
-    required=True,
-    type=PATH,
-    help="Folder that vocap encode wrote for the same XTREME folder.",
+@options.path(
+    "--inputs", PATH, "Folder that vocap encode wrote for the same XTREME folder.", required=True
 )
 @TRAINING
 @options.of(TuningJob)

@@ -23,17 +23,15 @@ from vocap.training import prepare_torch
 
 @click.command
 @click.argument("files", nargs=-1, metavar="FILE...")
-@click.option("--listing", type=PATH, help="List that vocap list-files wrote, in place of FILEs.")
-@click.option(
+@options.path("--listing", PATH, "List that vocap list-files wrote, in place of FILEs.")
+@options.path(
     "--tokenizer",
+    PATH,
+    "The sentencepiece.model of vocap fit, joint or mono, or the tokenizer.json of vocap bpe.",
     required=True,
-    type=PATH,
-    help="The sentencepiece.model of vocap fit, joint or mono, or the tokenizer.json of vocap bpe.",
 )
 @click.option("--language", required=True, type=options.Code(), help="Code of the language.")
-@click.option(
-    "--heldout", required=True, type=PATH, help="Lines to measure on, which are left out of FILEs."
-)
+@options.path("--heldout", PATH, "Lines to measure on, which are left out of FILEs.", required=True)
 @options.of(StoredText)
 @click.option(
     "--length", type=click.IntRange(8, 1 << 16), default=512, help="Number of ids of a block."
@@ -81,23 +79,17 @@ def tokenize(
 
 
 @click.command
-@click.option(
-    "--tokenizer",
-    required=True,
-    type=PATH,
-    help="Folder of a tokenizer, with its file and huggingface/.",
+@options.path(
+    "--tokenizer", PATH, "Folder of a tokenizer, with its file and huggingface/.", required=True
 )
-@click.option(
-    "--tokens",
-    required=True,
-    type=PATH,
-    help="Folder with {language}/, which vocap tokenize wrote.",
+@options.path(
+    "--tokens", PATH, "Folder with {language}/, which vocap tokenize wrote.", required=True
 )
 @options.languages("all of --tokens")
-@click.option(
+@options.path(
     "--weights",
-    type=PATH,
-    help="Table with the columns language and n, for settings with `weights: corpora`.",
+    PATH,
+    "Table with the columns language and n, for settings with `weights: corpora`.",
 )
 @click.option(
     "--settings",
@@ -132,13 +124,10 @@ def pretrain(
 
 
 @click.command("code-length")
-@click.option(
-    "--model",
-    required=True,
-    type=PATH,
-    help="Folder of a causal Hugging Face model with its tokenizer.",
+@options.path(
+    "--model", PATH, "Folder of a causal Hugging Face model with its tokenizer.", required=True
 )
-@click.option("--corpora", type=PATH, help="Folder with {language}/heldout.txt to measure on.")
+@options.path("--corpora", PATH, "Folder with {language}/heldout.txt to measure on.")
 @options.text
 @click.option(
     "--parallel",

@@ -15,7 +15,7 @@ from vocap.size.forecast import SizeSettings
 
 
 @click.command()
-@click.option("--results", required=True, type=PATH, help="Folder that the stages wrote to.")
+@options.path("--results", PATH, "Folder that the stages wrote to.", required=True)
 @options.languages_table
 @click.option(
     "--title",

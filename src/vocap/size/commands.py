@@ -38,10 +38,10 @@ PRINTED = {
 @click.command()
 @click.argument("tables", nargs=-1, required=True, type=FILE)
 @options.of(SizeSettings)
-@click.option(
+@options.path(
     "--weights",
-    type=FILE,
-    help="Table with the columns language and n, which gives the mixture of the training text.",
+    FILE,
+    "Table with the columns language and n, which gives the mixture of the training text.",
 )
 @click.option("-o", "--output", "out", type=FILE, help="Table to write, for a single TABLE.")
 def size(tables: tuple[Path, ...], out: Path | None, **given: Any) -> None:

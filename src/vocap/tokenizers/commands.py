@@ -23,26 +23,22 @@ if TYPE_CHECKING:
     from vocap.tokenizers.trained import TrainedTokenizer
 
 OUT = options.output(ANY_FOLDER, "Folder to write.")
-WEIGHTS = click.option(
-    "--weights", required=True, type=PATH, help="Table with the columns language and n."
-)
-CURVE = click.option(
+WEIGHTS = options.path("--weights", PATH, "Table with the columns language and n.", required=True)
+CURVE = options.path(
     "--curve",
-    type=FILE,
-    help="Table to write for vocap size, with the tokens and the ALP of held-out text at "
+    FILE,
+    "Table to write for vocap size, with the tokens and the ALP of held-out text at "
     "eight T up to the largest.",
 )
 
 
 @click.command()
-@click.option(
-    "--allocation", required=True, type=PATH, help="Folder with allocation.tsv and vocabulary.tsv."
-)
-@click.option(
+@options.path("--allocation", PATH, "Folder with allocation.tsv and vocabulary.tsv.", required=True)
+@options.path(
     "--vocabularies",
+    PATH,
+    "Folder with {language}/curve.tsv and {language}/models/{size}.model.",
     required=True,
-    type=PATH,
-    help="Folder with {language}/curve.tsv and {language}/models/{size}.model.",
 )
 @WEIGHTS
 @options.of(Joint, "alpha")
@@ -82,17 +78,13 @@ def fit(
 
 
 @click.command()
-@click.option(
-    "--mix", type=PATH, help="Multilingual sample of vocap mix, with one sentence on each line."
-)
-@click.option(
+@options.path("--mix", PATH, "Multilingual sample of vocap mix, with one sentence on each line.")
+@options.path(
     "--corpora",
-    type=ANY_FOLDER,
-    help="Folder with {language}/train.txt, of which all lines are used, in place of a sample.",
+    ANY_FOLDER,
+    "Folder with {language}/train.txt, of which all lines are used, in place of a sample.",
 )
-@click.option(
-    "--weights", type=PATH, help="Table with the columns language and n, for all languages."
-)
+@options.path("--weights", PATH, "Table with the columns language and n, for all languages.")
 @options.totals
 @options.of(
     JointTraining,
@@ -100,7 +92,7 @@ def fit(
     *("characters", "points", "counts"),
 )
 @CURVE
-@click.option("--heldout", type=ANY_FOLDER, help="Folder with {language}/heldout.txt, for --curve.")
+@options.path("--heldout", ANY_FOLDER, "Folder with {language}/heldout.txt, for --curve.")
 @OUT
 def joint(totals: tuple[int, ...], output: Path, **given: Any) -> None:
     """Make the JOINT tokenizer, by training one unigram model on the text of all
@@ -121,9 +113,7 @@ def joint(totals: tuple[int, ...], output: Path, **given: Any) -> None:
 
 
 @click.command()
-@click.option(
-    "--model", required=True, type=PATH, help="SentencePiece unigram model of one language."
-)
+@options.path("--model", PATH, "SentencePiece unigram model of one language.", required=True)
 @click.option(
     "--language", required=True, type=options.Code(), help="Code of the model's language."
 )
@@ -170,7 +160,7 @@ def cut_bpe(larger: Path, totals: tuple[int, ...], output: Path, **given: Any) -
 
 
 @click.command()
-@click.option("--corpora", required=True, type=ANY_FOLDER, help="Folder with {language}/train.txt.")
+@options.path("--corpora", ANY_FOLDER, "Folder with {language}/train.txt.", required=True)
 @WEIGHTS
 @options.totals
 @options.of(
@@ -218,10 +208,10 @@ def bpe(corpora: Path, weights: Path, totals: tuple[int, ...], output: Path, **g
     "as it is. gguf, the vocabulary file of llama.cpp, is also for unigram models "
     "without bytes (docs/clients.md).",
 )
-@click.option(
+@options.path(
     "--corpora",
-    type=PATH,
-    help="Folder with {language}/heldout.txt and train.txt, for a unigram model. The first "
+    PATH,
+    "Folder with {language}/heldout.txt and train.txt, for a unigram model. The first "
     "200 lines of each language are compared.  [default: hard strings of the package]",
 )
 def export(model: Path, output: Path, layout: str | None, form: str, corpora: Path | None) -> None:
@@ -247,8 +237,8 @@ def export(model: Path, output: Path, layout: str | None, form: str, corpora: Pa
 @click.command()
 @click.argument("model", type=PATH)
 @options.output(FILE, "File to write, the README.md of a folder huggingface/.")
-@click.option(
-    "--evaluation", type=PATH, help="Table of vocap evaluate with the languages and their measures."
+@options.path(
+    "--evaluation", PATH, "Table of vocap evaluate with the languages and their measures."
 )
 @click.option("--text", help="Where the text comes from, and its licences, in Markdown.")
 def card(model: Path, output: Path, evaluation: Path | None, text: str | None) -> None:
@@ -274,7 +264,7 @@ def card(model: Path, output: Path, evaluation: Path | None, text: str | None) -
     "or a folder with one of them. May be repeated.",
 )
 @options.split
-@click.option("--corpora", type=PATH, help="Folder with {language}/train.txt and heldout.txt.")
+@options.path("--corpora", PATH, "Folder with {language}/train.txt and heldout.txt.")
 @options.text
 @options.languages()
 @click.option(
@@ -291,10 +281,8 @@ def card(model: Path, output: Path, evaluation: Path | None, text: str | None) -
     type=FILE,
     help="Table (TSV) to write the summary to.",
 )
-@click.option(
-    "--tables",
-    type=PATH,
-    help="Folder to write the tables by language to, NAME/evaluation.tsv and others.",
+@options.path(
+    "--tables", PATH, "Folder to write the tables by language to, NAME/evaluation.tsv and others."
 )
 def evaluate(
     tokenizers: tuple[str, ...],

@@ -39,11 +39,9 @@ NUMBERS = ("ALP", "held-out", "tokens/line")
     required=True,
     help="Training text with one sentence on each line.",
 )
-@click.option("--heldout", type=FILE, required=True, help="Held-out text. The file may be empty.")
-@click.option("--models", type=ANY_FOLDER, required=True, help="Folder to write {size}.model to.")
-@click.option(
-    "--point", type=FILE, required=True, help="Table to write, with the curve's row of this size."
-)
+@options.path("--heldout", FILE, "Held-out text. The file may be empty.", required=True)
+@options.path("--models", ANY_FOLDER, "Folder to write {size}.model to.", required=True)
+@options.path("--point", FILE, "Table to write, with the curve's row of this size.", required=True)
 @options.of(UnigramTraining, "coverage")
 @options.threads("Number of threads. Another number can change the pieces.")
 @options.text_options
@@ -84,16 +82,16 @@ def train_one_size(
     required=True,
     help="The text that the models were trained on.",
 )
-@click.option("--models", type=ANY_FOLDER, required=True, help="Folder with {size}.model.")
+@options.path("--models", ANY_FOLDER, "Folder with {size}.model.", required=True)
 @options.output(FILE, "Table to write the curve to.")
-@click.option(
+@options.path(
     "--characters",
-    type=FILE,
+    FILE,
+    "Table to write, with the counts of the characters of the normalised text.",
     required=True,
-    help="Table to write, with the counts of the characters of the normalised text.",
 )
-@click.option(
-    "--index", type=FILE, required=True, help="File to write, an index of the pieces of all models."
+@options.path(
+    "--index", FILE, "File to write, an index of the pieces of all models.", required=True
 )
 @click.argument("points", nargs=-1, required=True, type=FILE)
 @options.text_options
@@ -156,9 +154,7 @@ def alp(model: Path, text: str, splits: tuple[str, ...], as_json: bool) -> None:
     default="1000:50000:1000",
     help="Numbers of ids of the models, as FIRST:LAST:STEP or as a list with commas.",
 )
-@click.option(
-    "--heldout", type=FILE, help="Held-out text, whose ALP is measured under every model."
-)
+@options.path("--heldout", FILE, "Held-out text, whose ALP is measured under every model.")
 @options.of(LadderTraining, "threads", "memory", "coverage", "text", "counts")
 def ladder(train: Path, output: Path, sizes: str, heldout: Path | None, **fields: Any) -> None:
     """Train models of all sizes on TRAIN at once, and measure their ALP.
