@@ -12,6 +12,7 @@ from vocap.allocation.rules import RULES, Rule
 from vocap.correlation.study import StudyPoint
 from vocap.finetuning.scores import ALL as MEAN
 from vocap.languages import RESOURCES, Language
+from vocap.report.page.tables import Column
 from vocap.report.paper import paper_languages
 from vocap.tables.curve import Point, Sizes
 from vocap.tables.frames import build_frame
@@ -335,13 +336,13 @@ class Results:
         """Code, name and group of a language, for a row of a table."""
         return {"language": code, "name": self.name(code), "resource": self.resource(code)}
 
-    def rows(self, columns: Mapping[str, Mapping[str, Any]]) -> Records:
+    def rows(self, columns: Mapping[Column, Mapping[str, Any]]) -> Records:
         """A row for each language of the run that a column has a value of, with code,
-        name and group. `columns`: by key, the values by code.
+        name and group. `columns`: the values of each by code.
         """
         rows = []
         for code in self.languages:
-            cells = {key: values.get(code) for key, values in columns.items()}
+            cells = {column.key: values.get(code) for column, values in columns.items()}
             if any(cell is not None for cell in cells.values()):
                 rows.append(self.about(code) | cells)
         return rows

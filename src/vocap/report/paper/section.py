@@ -30,7 +30,14 @@ from vocap.report.page.tables import (
     specification,
     specified,
 )
-from vocap.report.paper import METRIC_NAMES, SOURCE, TASK_NAMES, paper_size, printed
+from vocap.report.paper import (
+    METRIC_NAMES,
+    SOURCE,
+    TASK_NAMES,
+    paper_languages,
+    paper_size,
+    printed,
+)
 from vocap.report.paper.model_tables import (
     NOT_RUN,
     TABLES,
@@ -161,22 +168,28 @@ def data_tables(results: Results, runs: Sequence[Run]) -> list[Table]:
                 "models": listed(scored, 4) or NOT_RUN,
             }
         )
-    read = {code: stats for code, stats in results.corpora.items() if stats.get("kept")}
-    text = {
-        "read_gb": {code: stats["bytes"] / GB for code, stats in read.items()},
-        "lines": {code: results.lines(code) for code in read},
-        "source": {code: text_of(stats.get("source")) for code, stats in read.items()},
+    read = {
+        code: {
+            "read_gb": stats["bytes"] / GB,
+            "lines": results.lines(code),
+            "source": text_of(stats.get("source")),
+        }
+        for code, stats in results.corpora.items()
+        if stats.get("kept")
     }
-    trained = {code: size / GB for code, size in results.training_bytes.items()}
-    sizes = {
-        f"thousands_{name}": pandas.Series(entry.sizes, dtype=float).dropna() / 1000
-        for name, entry in results.allocations.items()
-    }
+    trained = {code: {"trained_gb": size / GB} for code, size in results.training_bytes.items()}
     more = [Column(f"thousands_{name}", name, "number") for name in results.allocations]
+    allocated = [one.sizes for one in results.allocations.values()]
+    sizes = pandas.DataFrame(allocated, [column.key for column in more], dtype=float).T / 1000
     tables = [
-        _by_language(results, "paper-text-vocabularies", text),
-        _by_language(results, "paper-text-pretraining", {"trained_gb": trained}),
-        _by_language(results, "paper-allocated-sizes", sizes, more),
+        _by_language(results, "paper-text-vocabularies", read),
+        _by_language(results, "paper-text-pretraining", trained),
+        _by_language(
+            results,
+            "paper-allocated-sizes",
+            dict(zip(sizes.index, records(sizes), strict=True)),
+            more,
+        ),
     ]
     if any(run["tuned"].cells for run in runs):
         tables.insert(0, specified("paper-data-sets", tasks))
@@ -184,17 +197,18 @@ def data_tables(results: Results, runs: Sequence[Run]) -> list[Table]:
 
 
 def _by_language(
-    results: Results, name: str, own: Mapping[str, Any], more: Sequence[Column] = ()
+    results: Results, name: str, own: Mapping[str, Run], more: Sequence[Column] = ()
 ) -> Table:
-    """Table 7, 8 or 9: of the paper's languages in this run its number and `own` columns, values
-    by code; no row where these are empty.
+    """Table 7, 8 or 9: of the paper's languages in this run its number, and the cells of `own`
+    by code; no row where there are none.
     """
     ((key, fact),) = specification()[name]["printed"].items()
-    paper = {
-        code: paper_size(code, fact) for code in results.languages if any(map(len, own.values()))
-    }
-    rows = results.rows({key: paper, **own})
-    return specified(name, [row for row in rows if row[key] is not None], more)
+    rows = [
+        results.about(code) | {key: paper_size(code, fact)} | own.get(code, {})
+        for code in results.languages
+        if own and code in paper_languages()
+    ]
+    return specified(name, rows, more)
 
 
 def group_scores(results: Results, runs: Sequence[Run]) -> Records:

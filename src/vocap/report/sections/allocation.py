@@ -68,10 +68,12 @@ def _overview(results: Results) -> Table:
 
 def _sizes(results: Results) -> Table:
     """Every language's size in every allocation."""
-    entries = [entry for entry in results.allocations.values() if entry.shares]
-    sizes = {f"size_{entry.name}": entry.sizes for entry in entries}
-    more = [Column(f"size_{entry.name}", entry.name, "number", bar=True) for entry in entries]
-    return specified("sizes", results.rows(sizes), more)
+    sizes = {
+        Column(f"size_{entry.name}", entry.name, "number", bar=True): entry.sizes
+        for entry in results.allocations.values()
+        if entry.shares
+    }
+    return specified("sizes", results.rows(sizes), [*sizes])
 
 
 def _correlation(entry: AllocationResults) -> float | None:

@@ -3,7 +3,7 @@ language.
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pandas
@@ -187,14 +187,17 @@ def _languages(results: Results, one: Size) -> Table:
     """ALP of each language under all tokenizers, and the differences from the
     reference.
     """
-    columns: dict[str, dict[str, Any]] = {"apart": one.apart}
-    for key in ("alp", "percent"):
-        wide = one.rows.pivot(index="language", columns="tokenizer", values=key)
-        columns |= {f"{key}_{name}": wide[name].dropna().to_dict() for name in wide}
-    more = [Column(f"alp_{name}", f"ALP, {name}", "number", 2) for name in one.summary.index]
-    more += [Column(f"percent_{name}", f"{name}, %", "number", 2) for name in one.compared]
-    more.append(Column("apart", "Reason for exclusion"))
-    return specified("comparison-languages", results.rows(columns), more, one.key, one=one)
+    columns: dict[Column, Mapping[str, Any]] = {}
+    wide = one.rows.pivot(index="language", columns="tokenizer", values=["alp", "percent"])
+    for key, title, names in (
+        ("alp", "ALP, {}", one.summary.index),
+        ("percent", "{}, %", one.compared),
+    ):
+        for name in names:
+            column = Column(f"{key}_{name}", title.format(name), "number", 2)
+            columns[column] = wide[key][name].dropna().to_dict()
+    columns[Column("apart", "Reason for exclusion")] = one.apart
+    return specified("comparison-languages", results.rows(columns), [*columns], one.key, one=one)
 
 
 def _apart(results: Results, one: Size) -> list[Note]:

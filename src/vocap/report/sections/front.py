@@ -270,18 +270,15 @@ def columns(results: Results, one: Shares) -> list[dict[str, Any]]:
 
 def _table(results: Results, found: Sequence[Shares]) -> Table:
     """The numbers of the picture, of every tokenizer."""
-    cells: dict[str, Mapping[str, Any]] = {}
-    more = []
+    columns: dict[Column, Mapping[str, Any]] = {}
     for one in found:
-        cells[f"size_{one.name}"] = one.ids
         noun = "ids used" if one.counted else "ids"
-        more.append(Column(f"size_{one.name}", f"{one.name}, {noun}", "number"))
+        columns[Column(f"size_{one.name}", f"{one.name}, {noun}", "number")] = one.ids
         if one.costs:
-            cells[f"times_{one.name}"] = one.costs
-            more.append(Column(f"times_{one.name}", "times English", "number", 2))
-    cells["paper"] = {code: paper_size(code, PAPER_SIZES) for code in results.languages}
-    more.append(Column("paper", "The paper, 1,000 pieces", "number"))
-    return specified("language-sizes", results.rows(cells), more)
+            columns[Column(f"times_{one.name}", "times English", "number", 2)] = one.costs
+    paper = {code: paper_size(code, PAPER_SIZES) for code in results.languages}
+    columns[Column("paper", "The paper, 1,000 pieces", "number")] = paper
+    return specified("language-sizes", results.rows(columns), [*columns])
 
 
 def _warnings(results: Results) -> list[Note]:

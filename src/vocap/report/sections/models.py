@@ -87,16 +87,15 @@ def _size(results: Results, curve: SizeCurve) -> list[PageBlock]:
             row[f"{stage}_fewest"] = cheapest(found, stage).total
             row[f"{stage}_end"] = limit(found, stage)
         least.append(row)
-    tokens, more = {}, []
+    tokens = {}
     for total, sizes in curve.sizes.items():
-        key = f"tokens_per_byte_{total}"
-        tokens[key] = {code: row.tokens_per_byte for code, row in sizes.items()}
-        more.append(Column(key, f"T = {total:,}", "number", 4))
+        column = Column(f"tokens_per_byte_{total}", f"T = {total:,}", "number", 4)
+        tokens[column] = {code: row.tokens_per_byte for code, row in sizes.items()}
     return [
         specified("size-models", least, of=name, step=STEP),
         Fold("Operations by T", [figure]),
         specified("size-costs", records(costs), of=name, step=STEP, about=about),
-        specified("size-languages", results.rows(tokens), more, of=name),
+        specified("size-languages", results.rows(tokens), [*tokens], of=name),
     ]
 
 
@@ -270,13 +269,12 @@ def _last(model: ModelResults) -> dict[str, Any]:
 
 def _bits_by_language(results: Results, models: list[ModelResults]) -> Table:
     """Bits per byte of every language, a column a model."""
-    bits: dict[str, dict[str, Any]] = {}
+    bits = {}
     for model in models:
+        column = Column(f"bits_per_byte_{model.name}", model.name, "number", 3)
         last = model.rows[-1].get("languages") or {}
-        scores = {code: look_up(last, code, "bits_per_byte") for code in last}
-        bits[f"bits_per_byte_{model.name}"] = scores
-    more = [Column(key, model.name, "number", 3) for key, model in zip(bits, models, strict=True)]
-    return specified("models-languages", results.rows(bits), more)
+        bits[column] = {code: look_up(scores, "bits_per_byte") for code, scores in last.items()}
+    return specified("models-languages", results.rows(bits), [*bits])
 
 
 def finetuning(results: Results) -> list[PageBlock]:
