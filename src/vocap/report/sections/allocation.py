@@ -5,6 +5,7 @@ others on the page.
 import base64
 import math
 import zlib
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +13,6 @@ import numpy as np
 import orjson
 import pandas
 from markupsafe import Markup
-from pandas.util import hash_array
 
 from vocap.allocation.inputs import LanguageInput
 from vocap.allocation.settings import Allocation as Settings
@@ -149,9 +149,11 @@ def find_overlap(
     # by size: packed, that is a third less
     interval = ["language", "start", "stop"]
     held = pandas.concat(parts, ignore_index=True).sort_values(interval)
-    # the set of a piece's numbers is the sum of their hashes; that of 0 is 0
-    numbers = pandas.Series(hash_array(1 + held.groupby(interval).ngroup().to_numpy()))
-    sets = numbers.groupby(held["hash"].to_numpy(), sort=False).sum()
+    numbers = held.groupby(interval).ngroup()
+    holders: defaultdict[int, tuple[int, ...]] = defaultdict(tuple)
+    for piece, number in zip(held["hash"].tolist(), numbers.tolist(), strict=True):
+        holders[piece] += (number,)
+    sets = pandas.Series(holders)
     single = pandas.Series(range(len(characters)), hash_pieces(characters))
     others = sets[~sets.index.isin(single.index)]
     several = pandas.Series(others.factorize()[0] + len(single), others.index)
