@@ -79,7 +79,7 @@ def ours(options) -> dict:
 
     from vocap.bpe.cutting import Pretokenization
     from vocap.bpe.tokenizer_json import Rows, build_bpe
-    from vocap.bpe.training import train_merges
+    from vocap.bpe.training import apply
     from vocap.bpe.words import byte_alphabet, count_words
     from vocap.text_files.records import read_blocks
     from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT
@@ -88,7 +88,9 @@ def ours(options) -> dict:
     begin = time.perf_counter()
     how = Pretokenization(options.split, text_settings("lossless"))
     words = count_words([partial(read_blocks, options.text)], how)
-    merges = train_merges(byte_alphabet(), words, options.size)
+    alphabet = byte_alphabet()
+    counts = words.counts.sum(1, keepdims=True)
+    merges = apply(alphabet, alphabet.symbols(words), counts, options.size)
     seconds = time.perf_counter() - begin
     tokenizer = build_bpe(byte_alphabet(), merges, Rows(how, XLM_R_LAYOUT))
     return _result(seconds, json.loads(tokenizer.to_str())["model"]["merges"])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tokenizers import Tokenizer, models, trainers
 
-from tests.bpe.texts import LETTERS, blocks, cutter, made, real
+from tests.bpe.texts import LETTERS, blocks, cutter, made, real, train_merges
 from tests.made_text import draw_sentences, write_lines
 from vocap.bpe.cutting import Pretokenization
 from vocap.bpe.multilingual import (
@@ -18,7 +18,7 @@ from vocap.bpe.multilingual import (
     train_weighted,
 )
 from vocap.bpe.tokenizer_json import Rows
-from vocap.bpe.training import Execution, token_names, train_merges
+from vocap.bpe.training import Execution, token_names
 from vocap.bpe.words import Words, byte_alphabet, byte_characters, count_words
 from vocap.errors import VocapError
 from vocap.text_files.text import text_blocks

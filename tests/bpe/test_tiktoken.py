@@ -12,12 +12,19 @@ import pytest
 import tiktoken
 from tiktoken.load import load_tiktoken_bpe
 
-from tests.bpe.texts import CODE, LETTERS, blocks, made, pretokenization, real
+from tests.bpe.texts import (
+    CODE,
+    LETTERS,
+    blocks,
+    made,
+    pretokenization,
+    real,
+    train_merges,
+)
 from tests.cases import read_cases, refused, set_at
 from tests.commands import caller, run
 from tests.made_text import write_lines
 from vocap.bpe.tokenizer_json import Rows
-from vocap.bpe.training import train_merges
 from vocap.bpe.words import byte_alphabet, count_words
 from vocap.tokenizer_files.encoders import load_encoder
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT

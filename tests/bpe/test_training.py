@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
-from tests.bpe.texts import CODE, LETTERS, blocks, cutter, made, real
+from tests.bpe.texts import CODE, LETTERS, blocks, cutter, made, real, train_merges
 from vocap.bpe.tokenizer_json import Rows, build_bpe
 from vocap.bpe.training import (
     MAX_WEIGHT,
@@ -56,12 +56,6 @@ def vocabulary(lines: list[str], size: int, words: Regex) -> list[str]:
     trainer = trainers.BpeTrainer(vocab_size=size, show_progress=False)
     tokenizer.train_from_iterator(lines, trainer)
     return [tokenizer.id_to_token(number) for number in range(tokenizer.get_vocab_size())]
-
-
-def train_merges(alphabet, words, wanted, reserved=(), **options):
-    """The merges of one training on the words of all texts."""
-    counts = words.counts.sum(1, keepdims=True)
-    return apply(alphabet, alphabet.symbols(words), counts, wanted, reserved=reserved, **options)
 
 
 def our_merges(

@@ -13,6 +13,7 @@ import pytest
 
 from tests.made_text import draw_sentences
 from vocap.bpe.cutting import KEPT, Pretokenization
+from vocap.bpe.training import apply
 from vocap.bpe.words import count_words
 from vocap.unigram.text_settings import text_settings
 
@@ -92,3 +93,9 @@ def expected(lines: list[str], split: str, single: bool = False, **own) -> Count
     return Counter(
         line[begin:end] for line in lines for _, (begin, end) in cut.pre_tokenize_str(line)
     )
+
+
+def train_merges(alphabet, words, wanted, reserved=(), **options):
+    """The merges of one training on the words of all texts."""
+    counts = words.counts.sum(1, keepdims=True)
+    return apply(alphabet, alphabet.symbols(words), counts, wanted, reserved=reserved, **options)

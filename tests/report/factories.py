@@ -322,7 +322,7 @@ def make_run(folder: Path, seed: int = 1, codes: Sequence[str] = CODES) -> Input
         write_characters(target / "characters.tsv", counts, lines)
         index = build(sizes, sets)
         save_index(index, target / NAME)
-        per_line = read_characters(target / "characters.tsv")
+        per_line, _ = read_characters(target / "characters.tsv")
         n = rng.choice([10, 300, 8000, 90_000]) + rng.randrange(100)
         languages.append(LanguageInput(code, n, index, np.array(alp), per_line))
     rows = [(entry.language, entry.n, "lines") for entry in reversed(languages)]

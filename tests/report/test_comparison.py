@@ -449,6 +449,8 @@ def test_the_lines_of_a_byte_pair_cut(tmp_path):
     assert [text for text, _ in stretches] == [
         tokenizer.decode([one]) for one in tokenizer.encode("Die Katze").ids
     ]
-    path.write_text("{}")
+    damaged = tmp_path / "damaged"  # a folder is read once
+    damaged.mkdir()
+    (damaged / "tokenizer.json").write_text("{}")
     with pytest.raises(VocapError, match=r"tokenizer\.json: not a usable"):
-        cutter(tmp_path)
+        cutter(damaged)

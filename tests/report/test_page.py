@@ -133,7 +133,7 @@ def test_hostile_text_stays_text(tmp_path):
     data, bare = [], []
     for attributes, body in page.scripts:
         (data if attributes.get("type") == "application/json" else bare).append(body)
-    assert len(bare) == 5 and not any("alert(1)" in body for body in bare)
+    assert len(bare) == 6 and not any("alert(1)" in body for body in bare)
     specs = json.dumps([json.loads(body) for body in data], ensure_ascii=False)
     assert HOSTILE in specs.replace('\\"', '"') and HOSTILE in "".join(page.text)
 

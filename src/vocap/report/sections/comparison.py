@@ -54,7 +54,7 @@ def section(results: Results) -> list[PageBlock]:
     return [
         Paragraph(sentence("compared", parallel=parallel, text=results.parallel_text)),
         *_decision(results),
-        _table(results, found),
+        Fold("All measures", [_table(results, found)]),
         *first_open(parts),
         _groups(found),
         *_figure_4(results, found),
