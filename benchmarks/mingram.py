@@ -65,9 +65,9 @@ def hard_em(
     bordered[words.start + words.length] = bordered[words.start - 1] = BORDER
     unknown = len(pieces) + 1
     trie = build_trie(pieces)
-    first, _ = find_pieces(bordered, trie, len(pieces))
+    first, number, _ = find_pieces(bordered, trie, len(pieces))
     # an unknown node would count for piece 0
-    edges = fill_lattice(bordered, trie, np.arange(1, unknown + 1, dtype=np.int32), first[-1])
+    edges = fill_lattice(bordered, trie, np.arange(1, unknown + 1, dtype=np.int32), number)
     trained = slice(words.trained)
     lattice = Lattice(first, *edges, words.start[trained].copy(), words.length[trained].copy())
     frequency = words.frequencies[None].copy()

@@ -4,16 +4,18 @@ import math
 import random
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from vocap.errors import VocapError
-from vocap.unigram import seeds
-from vocap.unigram.em import add_expected, blocks, log_sum_exp, occurrences
+from vocap.unigram import em, seeds, segmentation
+from vocap.unigram.descent import piece_losses, prune_pieces, run_e_step, seed
+from vocap.unigram.em import add_expected, log_sum_exp, occurrences
 from vocap.unigram.kernels import Workers
-from vocap.unigram.lattice import Lattice, check_edges
+from vocap.unigram.lattice import Lattice, turns_of
 from vocap.unigram.seeds import divide_suffixes, find_seeds, ranks, seed_text, sort_suffixes
 from vocap.unigram.text_settings import TextSettings
 from vocap.unigram.word_types import load_word_types
@@ -158,12 +160,43 @@ def test_seeds_are_the_repeated_substrings_of_the_trained_lines(monkeypatch, par
         assert getattr(limited, name).tolist() == getattr(best, name)[:5].tolist()
 
 
-def test_edges_beyond_31_bits_are_numbered_and_beyond_32_refused():
-    one, none = np.ones(2, np.int32), np.empty(0, np.int32)
-    first = np.array([0, 1 << 31, (1 << 32) - 1], np.uint32)  # of types that lie from the end on
-    lattice = Lattice(first, none, np.empty(0, np.uint8), np.arange(2, dtype=np.int32), one)
-    bounds, largest = blocks(lattice, 2, 1)
-    assert bounds.tolist() == [0, 1, 2] and largest == 1 << 31
-    check_edges(int(first[-1]))
-    with pytest.raises(VocapError, match=r"^4294967296 lattice edges, .*; train on fewer lines$"):
-        check_edges(1 << 32)
+def with_gap(lattice: Lattice, folder: Path) -> Lattice:
+    """The lattice with edges that are no type's, so that the others' numbers pass 2^32
+    among those of one type.
+    """
+    size = len(lattice.first) - 1
+    row = size - int(lattice.start[len(lattice.start) // 2])  # of the separator before a type
+    first = lattice.first.astype(np.int64)
+    gap = (1 << 32) - 3 - int(first[row])
+    first[row + 1 :] += gap
+    edges = []
+    for name, array in (("piece", lattice.piece), ("length", lattice.length)):
+        shape = int(first[-1])  # sparse files
+        longer = np.memmap(folder / name, array.dtype, mode="w+", shape=shape)
+        border = int(lattice.first[row])
+        longer[:border], longer[border + gap :] = array[:border], array[border:]
+        edges.append(longer.view(np.ndarray))
+    first = first.astype(np.uint32)
+    turns = turns_of(first)
+    assert len(turns) == 1
+    return Lattice(first, *edges, lattice.start, lattice.size, turns)
+
+
+def test_edges_beyond_32_bits_are_those_of_a_lattice_with_fewer(monkeypatch, tmp_path):
+    for module in (em, segmentation):  # a block is one type, which the gap is not inside
+        monkeypatch.setattr(module, "BLOCK_EDGES", 1)
+    draw = random.Random(3)
+    lines = ["".join(draw.choices("abcd ", k=20)) for _ in range(60)]
+    words = load_word_types({"train": lambda: [lines]}, 1.0)
+    corpus, state = seed(words)
+    beyond = replace(state, lattice=with_gap(state.lattice, tmp_path))
+    assert run_e_step(corpus, beyond).tolist() == run_e_step(corpus, state).tolist()
+    for one, other in zip(piece_losses(corpus, beyond), piece_losses(corpus, state), strict=True):
+        assert np.array_equal(one, other)
+    kept = np.arange(0, len(state.ids), 2)
+    buffer = state.lattice._replace(
+        **{name: np.empty_like(getattr(state.lattice, name)) for name in Lattice._fields[:3]}
+    )
+    pruned = prune_pieces(corpus, beyond, kept, state.scores[kept], buffer).lattice
+    expected = prune_pieces(corpus, state, kept, state.scores[kept]).lattice
+    assert all(np.array_equal(*both) for both in zip(pruned, expected, strict=True))

@@ -21,7 +21,7 @@ from vocap.unigram.alp import average_log_probability
 from vocap.unigram.em import THRESHOLD, approximate_counts, run_m_step
 from vocap.unigram.given_pieces import BORDER, Trie, build_trie, fill_lattice, find_pieces
 from vocap.unigram.ladder import final_model, finalise, token_counts
-from vocap.unigram.lattice import Lattice
+from vocap.unigram.lattice import Lattice, turns_of
 from vocap.unigram.segmentation import CANDIDATE, DROP
 from vocap.unigram.text_settings import TextSettings
 from vocap.unigram.word_types import WordTypes
@@ -168,12 +168,13 @@ def _offered(
     bordered[start + length] = bordered[start - 1] = (
         BORDER  # one character or two lie between types
     )
-    first, place = find_pieces(bordered, offer.trie, len(offer.pieces), memory)
+    first, edges, place = find_pieces(bordered, offer.trie, len(offer.pieces), memory)
     pieces = np.flatnonzero(place >= 0)
     pieces = pieces[np.argsort(offer.length[pieces] > 1, kind="stable")]
     local = np.full(len(offer.pieces) + 1, len(pieces), np.int32)
     local[pieces] = np.arange(len(pieces), dtype=np.int32)
-    edges = fill_lattice(bordered, offer.trie, local, int(first[-1]), memory)
+    piece, sizes = fill_lattice(bordered, offer.trie, local, edges, memory)
+    lattice = Lattice(first, piece, sizes, start, length, turns_of(first))
     corpus = descent.DescentText(
         text,
         frequency,
@@ -184,9 +185,7 @@ def _offered(
         token_price=token_price,
     )
     ids = np.arange(len(pieces), dtype=np.int32)
-    state = descent.PieceState(
-        ids, offer.scores[pieces], ids, Lattice(first, *edges, start, length)
-    )
+    state = descent.PieceState(ids, offer.scores[pieces], ids, lattice)
     return corpus, state, pieces.astype(np.int32)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numba import boolean, int32, int64, types, uint64
 
 from vocap.bpe.state import COUNTS, HEAPS, PAIRS, ROWS, STATE
-from vocap.unigram.kernels import INT32S, INT64S, kernel
+from vocap.unigram.kernels import INT32S, INT64S, UINT32S, kernel
 from vocap.unigram.word_table import find_word
 
 NONE = -1
@@ -405,14 +405,15 @@ def longest_group(heaps):
     return free if free >= 0 else best
 
 
-@kernel(INT32S(int64, PAIRS, COUNTS), inner=True)
+@kernel(UINT32S(int64, PAIRS, COUNTS), inner=True)
 def take_places(pair, pairs, count):
     """The places of a pair; its list is empty afterwards."""
     row = pairs.rows[pair]
-    found, at = np.empty(row.size, np.int32), np.int64(row.head)
+    found, at = np.empty(row.size, np.uint32), np.int64(row.head)
     last = at
     for place in range(found.size):
-        found[place], last, at = pairs.places[at, 0], at, np.int64(pairs.places[at, 1])
+        found[place] = np.uint32(pairs.places[at, 0])
+        last, at = at, np.int64(pairs.places[at, 1])
     if found.size:
         pairs.places[last, 1] = count.free_place
         count.free_place = row.head

@@ -31,7 +31,8 @@ class Pairs(NamedTuple):
     """Pairs of neighbours.
 
     Pair p is `rows[p]` (`PAIR`). `slots` finds pairs by their keys. `places` int32 [N, 2]:
-    a place, and the next row of its list. `first` [groups + 1]: a pair of each group.
+    32 bits of a place, and the next row of its list. `first` [groups + 1]: a pair of each
+    group.
     """
 
     rows: NDArray[np.void]

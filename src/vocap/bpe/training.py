@@ -27,6 +27,7 @@ MERGES = 2000  # between two looks at interruptions and progress
 MAX_WEIGHT = 1 << 62
 PAIRS_AT_FIRST = 1 << 12  # that there is space for: the arrays grow
 PROCESS = 200 * 10**6  # bytes of memory that a process takes before it trains
+MAX_PLACES = 1 << 32  # that 32 bits number
 SMALLEST = 64  # symbols for each place that lists have at least
 
 NO_MERGES = np.empty((0, 2), np.int32)
@@ -182,7 +183,7 @@ def begin(
     text, starts = symbols
     words, base = len(starts) - 1, len(alphabet.names)
     groups = groups or Groups(np.zeros(words, np.int32), np.ones(1, np.int64))
-    if base + tokens >= MAX_SYMBOLS or len(groups.divisor) > MAX_GROUPS or len(text) >= 1 << 31:
+    if base + tokens >= MAX_SYMBOLS or len(groups.divisor) > MAX_GROUPS or len(text) > MAX_PLACES:
         raise VocapError(
             f"{len(text)} symbols of words, {tokens} tokens and {len(groups.divisor)} languages "
             "are too many; train on fewer lines, or for fewer tokens"

@@ -38,7 +38,7 @@ from vocap.unigram.kernels import (
     index,
     kernel,
 )
-from vocap.unigram.lattice import LATTICE, Lattice
+from vocap.unigram.lattice import LATTICE, Lattice, edge_at
 
 # kUnkPenalty: an unknown node scores that much less than the worst piece
 UNKNOWN_PENALTY = np.float32(10)
@@ -147,9 +147,8 @@ def approximate_counts(
 @kernel(types.UniTuple(uintp, 2)(LATTICE, int64), inner=True, allocates=False)
 def edges_of(lattice, t):
     """The first edge of type t, and the one after its last: types lie from the end on."""
-    first, start, size = lattice.first, lattice.start, lattice.size
-    end = first.size - 1 - start[t]
-    return index(first[end - size[t]]), index(first[end])
+    end = lattice.first.size - 1 - lattice.start[t]
+    return edge_at(lattice, end - lattice.size[t]), edge_at(lattice, end)
 
 
 @kernel(types.Tuple((INT64S, int64))(LATTICE, int64, int64))

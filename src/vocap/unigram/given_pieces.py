@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from vocap.files.large_arrays import is_large, new_array
 from vocap.unigram.kernels import INT32S, INT64S, UINT8S, UINT32S, kernel
-from vocap.unigram.lattice import EDGE_BYTES, FIRST, check_edges
+from vocap.unigram.lattice import EDGE_BYTES, FIRST
 
 BORDER = -1  # between types in a text: no character
 
@@ -145,15 +145,15 @@ _NO_LENGTHS = np.empty(0, np.uint8)
 
 def find_pieces(
     text: np.ndarray, trie: Trie, pieces: int, memory: int | None = None
-) -> tuple[np.ndarray, np.ndarray]:
+) -> tuple[np.ndarray, int, np.ndarray]:
     """`Lattice.first` of a lattice over `text`, whose borders have no edges, on the disk
-    where it is large by `memory` (MB); the first place of each of the `pieces`, int32, -1
-    where it does not occur.
+    where it is large by `memory` (MB); how many edges it has; the first place of each of
+    the `pieces`, int32, -1 where it does not occur.
     """
     first = new_array(len(text) + 1, np.uint32, is_large(4 * len(text), memory))
     place = np.full(pieces, -1, np.int32)
-    check_edges(walk_trie(text, trie, _NO_PIECES, first, place, _NO_PIECES, _NO_LENGTHS))
-    return first, place
+    edges = walk_trie(text, trie, _NO_PIECES, first, place, _NO_PIECES, _NO_LENGTHS)
+    return first, edges, place
 
 
 def fill_lattice(

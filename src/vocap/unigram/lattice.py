@@ -12,16 +12,24 @@ processor cannot predict.
 from typing import NamedTuple
 
 import numpy as np
-from numba import int32, int64, types
+from numba import int32, int64, types, uintp
 from numpy.typing import NDArray
 
-from vocap.errors import VocapError
 from vocap.files.large_arrays import is_large, is_on_disk, new_array, shortened
-from vocap.unigram.kernels import INT32S, ONE_THREAD, UINT8S, UINT32S, Workers, index, kernel
+from vocap.unigram.kernels import (
+    INT32S,
+    INT64S,
+    ONE_THREAD,
+    UINT8S,
+    UINT32S,
+    Workers,
+    index,
+    kernel,
+)
 from vocap.unigram.seeds import Seeds, Suffixes
 from vocap.unigram.word_types import WordTypes
 
-_MAX_EDGES = 2**32 - 1  # 32-bit offsets
+TURN = 2**32  # offsets of edges have 32 bits
 EDGE_BYTES = 5  # of `piece` and `length`
 _DEEPEST = 256  # intervals open at a time, one of each depth at most
 
@@ -31,9 +39,11 @@ FIRST = 128  # marks the first edge of a position in `Lattice.length`
 
 
 class Lattice(NamedTuple):
-    """Edges `first[r]` to `first[r + 1]` leave the position r places before the text's end.
+    """Edges `edge_at(r)` to `edge_at(r + 1)` leave the position r places before the text's
+    end.
 
-    `first` uint32 [P + 1]; edge e is piece `piece[e]` (int32 [E]), of `length[e] & 127`
+    `first` uint32 [P + 1]: of these numbers the last 32 bits; at each of the `turns`, int64,
+    rising, they begin again at 0. Edge e is piece `piece[e]` (int32 [E]), of `length[e] & 127`
     characters (uint8 [E]; FIRST is set for the first edge of a position). Separators
     have no edges, every other position has one of length 1. With n pieces alive, a
     number from n on is an unknown node. Type t has `size[t]` characters, from position
@@ -45,9 +55,10 @@ class Lattice(NamedTuple):
     length: NDArray[np.uint8]
     start: NDArray[np.int32]
     size: NDArray[np.int32]
+    turns: NDArray[np.int64] = np.empty(0, np.int64)
 
 
-LATTICE = types.NamedTuple([UINT32S, INT32S, UINT8S, INT32S, INT32S], Lattice)
+LATTICE = types.NamedTuple([UINT32S, INT32S, UINT8S, INT32S, INT32S, INT64S], Lattice)
 
 
 class Intervals(NamedTuple):
@@ -80,8 +91,7 @@ def build_lattice(
     It is read off the sorted `suffixes` of the seed text, a part at a time: seed (left,
     right, depth) puts an edge at each position of that interval, second copies left
     out. Also returns a position of each piece, int32. Large arrays lie on the disk by
-    `memory` (MB), as of `is_large`. Raises VocapError for more than 2^32
-    edges.
+    `memory` (MB), as of `is_large`.
     """
     count, size = len(characters), len(words.text)
     number = np.full(
@@ -90,9 +100,6 @@ def build_lattice(
     number[characters] = np.arange(count)
     unknown = count + len(seeds.left)  # U+2585
     number[number < 0] = unknown
-    # with those of second copies
-    edges = int((seeds.right - seeds.left).sum(dtype=np.int64)) + size
-    check_edges(edges)
     opening = np.lexsort((seeds.depth, seeds.left)).astype(np.int32)
     intervals = Intervals(suffixes.order, seeds.left, seeds.right, seeds.depth, opening)
     first = new_array(size + 1, np.uint32, is_large(4 * size, memory))
@@ -105,10 +112,11 @@ def build_lattice(
         ),
     )
     np.cumsum(first, dtype=np.uint32, out=first)
-    edges = int(first[size])
+    turns = turns_of(first)
+    edges = len(turns) * TURN + int(first[size])
     on_disk = is_large(edges * EDGE_BYTES, memory)
     piece, length = (new_array(edges, kind, on_disk) for kind in (np.int32, np.uint8))
-    lattice = Lattice(first, piece, length, words.start, words.length)
+    lattice = Lattice(first, piece, length, words.start, words.length, turns)
     place = np.zeros(unknown, np.int32)
     fill_characters(lattice, place, number, words.text)
     workers.map(
@@ -118,12 +126,6 @@ def build_lattice(
         ),
     )
     return lattice, place
-
-
-def check_edges(edges: int) -> None:
-    """Raise VocapError for more edges than 32 bits number."""
-    if edges > _MAX_EDGES:
-        raise VocapError(f"{edges} lattice edges, more than {_MAX_EDGES}; train on fewer lines")
 
 
 def select_pieces(
@@ -149,7 +151,33 @@ def select_pieces(
         length=new_array(most, np.uint8, on_disk),
     )
     kept = select_edges(lattice, renumber, alive, unknown, new)
-    return new._replace(piece=shortened(new.piece, kept), length=shortened(new.length, kept))
+    return new._replace(
+        piece=shortened(new.piece, kept),
+        length=shortened(new.length, kept),
+        turns=turns_of(new.first) if kept >= TURN else lattice.turns[:0],
+    )
+
+
+@kernel("int64[::1](uint32[::1])")
+def turns_of(first):
+    """`Lattice.turns`: where numbers that rise are less than the ones before in 32 bits."""
+    turns = np.empty(1 << 8, np.int64)
+    found = 0
+    for row in range(1, first.size):
+        if first[row] < first[row - 1]:
+            turns[found] = row
+            found += 1
+    return turns[:found].copy()
+
+
+@kernel(uintp(LATTICE, int64), inner=True, allocates=False)
+def edge_at(lattice, row):
+    """The number of the first edge of a position, counted from the text's end."""
+    edge = index(lattice.first[row])
+    for turn in lattice.turns:
+        if row >= turn:
+            edge += index(1) << index(32)
+    return edge
 
 
 @kernel("void(uint32[::1], int32[::1], int32[::1])")
@@ -187,12 +215,12 @@ def count_seeds(first, intervals, begin, stop, following):
 @kernel(types.void(LATTICE, INT32S, INT32S, INT32S))
 def fill_characters(lattice, place, number, text):
     """The first edge of each position, of its character alone."""
-    first, piece, length, start, size = lattice
+    first, piece, length, start, size, _ = lattice
     end = first.size - 2
     for t in range(start.size):
         for position in range(start[t], start[t] + size[t]):
             single = number[text[position]]
-            at = first[end - position]
+            at = edge_at(lattice, end - position)
             piece[at] = single
             length[at] = FIRST | 1
             if single < place.size:
@@ -218,7 +246,7 @@ def fill_seeds(lattice, place, intervals, characters, begin, stop, following):
             following += 1
         position = order[rank]
         if depth and position < size:
-            at = first[size - 1 - position] + 1
+            at = edge_at(lattice, size - 1 - position) + index(1)
             for level in range(depth):
                 seed = stack[level]
                 piece[at + level] = characters + seed
@@ -232,13 +260,14 @@ def select_edges(lattice, renumber, alive, unknown_of, new):
 
     Each edge is read before its place is written to.
     """
-    first, piece, length, start, size = lattice
+    first, piece, length, start, size, _ = lattice
     new_first, new_piece, new_length = new.first, new.piece, new.length
     end = first.size - 1
     begin = kept = place = index(0)
     for t in range(start.size - 1, -1, -1):
         # A loop over edges, without branches where they are unknown nodes
-        edge, stop = index(first[end - start[t] - size[t]]), index(first[end - start[t]])
+        edge = edge_at(lattice, end - start[t] - size[t])
+        stop = edge_at(lattice, end - start[t])
         while place < index(end - start[t] - size[t]):  # separators
             new_first[place] = kept
             place += index(1)

@@ -24,7 +24,7 @@ from vocap.unigram.kernels import (
     index,
     kernel,
 )
-from vocap.unigram.lattice import LATTICE, Lattice
+from vocap.unigram.lattice import LATTICE, Lattice, edge_at
 
 
 def trainer_counts(
@@ -215,14 +215,14 @@ def best_other_split(lattice, place, size, score, path):
     """The best segmentation of a piece into others: its score, its lead over the next
     one, and how many pieces; `path` gets them, the last first.
     """
-    first, piece, length = lattice.first, lattice.piece, lattice.length
+    piece, length = lattice.piece, lattice.length
     best = np.full(size + 1, -np.inf, np.float32)
     second = np.full(size + 1, -np.inf, np.float32)  # the best sum with another last piece
     chosen = np.empty(size + 1, np.int64)
     best[0] = 0
-    begin = first.size - 2 - place
+    begin = lattice.first.size - 2 - place
     for i in range(size):
-        for edge in range(index(first[begin - i]), index(first[begin - i + 1])):
+        for edge in range(edge_at(lattice, begin - i), edge_at(lattice, begin - i + 1)):
             j = i + (length[edge] & 127)
             if j > size or (i == 0 and j == size):
                 continue
@@ -313,15 +313,15 @@ def second_of_n_best(lattice, place, size, score, path):
     beginning: a hypothesis has the sum `gx` of its pieces from right to left, and the
     priority `fx`: what comes before them, added up from left to right, and `gx`.
     """
-    first, piece, length = lattice.first, lattice.piece, lattice.length
+    piece, length = lattice.piece, lattice.length
     # The pieces inside, by beginning and end (one at most), and the best sums up to
     # each position
     node = np.full((size + 1, size + 1), -1, np.int32)
     backtrace = np.full(size + 1, -np.inf, np.float32)
     backtrace[0] = 0
-    row = first.size - 2 - place
+    row = lattice.first.size - 2 - place
     for i in range(size):
-        for edge in range(index(first[row - i]), index(first[row - i + 1])):
+        for edge in range(edge_at(lattice, row - i), edge_at(lattice, row - i + 1)):
             j = i + (length[edge] & 127)
             if j <= size:
                 node[i, j] = piece[edge]
