@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from tests.cases import read_cases
-from vocap.corpora import sampling
-from vocap.corpora.sampling import chosen_lines, find_text_lines, write_mix
+from vocap.corpora.sampling import chosen_lines, write_mix
 from vocap.errors import UsageError, VocapError
 from vocap.languages import read_languages
 from vocap.tables.sampling_probabilities import (
@@ -20,7 +19,7 @@ from vocap.tables.sampling_probabilities import (
     share_error,
     weigh_languages,
 )
-from vocap.text_files.lines import BYTE_ORDER_MARK, LineFile, decoded
+from vocap.text_files.lines import BYTE_ORDER_MARK
 
 
 @pytest.mark.parametrize("alpha", [0, 0.3, 0.7, 1, 2])
@@ -161,28 +160,6 @@ def test_every_line_floor_or_ceil_times(lines, quota):
     generator = np.random.default_rng(0)
     times = np.bincount(chosen_lines(lines, quota, generator), minlength=lines)
     assert times.sum() == quota and set(times.tolist()) <= {quota // lines, -(-quota // lines)}
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        b"\n",
-        b"a",
-        b"a\n\nbc",
-        "ა\u2028\r\nბ\rc\r\r\n".encode(),
-        BYTE_ORDER_MARK,
-        BYTE_ORDER_MARK + b"a\nb",
-        b"first\n" + b"x" * 50 + b"\xe9 Latin-1\n" + b"good\n" * 30 + b"a\0b\nlast",
-    ],
-)
-@pytest.mark.parametrize("searched", [7, 1 << 20])
-def test_lines_of_a_mix_are_those_that_every_command_reads(tmp_path, monkeypatch, text, searched):
-    monkeypatch.setattr(sampling, "_SEARCH", searched)
-    path = tmp_path / "train.txt"
-    path.write_bytes(text)
-    starts, ends = find_text_lines(path, text)
-    found = [text[start:end].decode() for start, end in zip(starts, ends, strict=True)]
-    assert found == [line for block in decoded(LineFile(path)) for line in block]
 
 
 def test_mix_without_lines_that_are_no_text(tmp_path, caplog):

@@ -3,11 +3,9 @@ in their shares.
 """
 
 import math
-import mmap
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,20 +17,11 @@ from vocap.errors import VocapError
 from vocap.files.io import replacing
 from vocap.tables.sampling_probabilities import quotas
 from vocap.text_files import MAX_LINE_BYTES, Layout, kind_of
-from vocap.text_files.lines import (
-    BYTE_ORDER_MARK,
-    LineFile,
-    check_encoding,
-    find_lines,
-    survey,
-    warn_of_invalid,
-)
-from vocap.text_files.records import detect_file
+from vocap.text_files.lines import LineFile, check_encoding, survey
+from vocap.text_files.records import detect_file, read_blocks
 
 WARNED = 0.01  # of a text's lines dropped as overlong
 REFUSED = 0.5
-_SEARCH = 1 << 20  # bytes searched for line ends at a time
-_BATCH = 1 << 16  # lines written at a time
 MARKED_UP = 0.1  # of a text's lines with mark-up, from which a warning says so
 _LOOKED_AT = 10_000  # lines of a sample, about
 # A tag of HTML that is closed or has an attribute, so that neither <unk> nor a <b is one.
@@ -248,28 +237,6 @@ def chosen_lines(lines: int, quota: int, generator: np.random.Generator) -> np.n
     return np.sort(np.concatenate([np.repeat(np.arange(lines), passes), extra]))
 
 
-def find_text_lines(path: str | Path, data: mmap.mmap | bytes) -> tuple[np.ndarray, np.ndarray]:
-    r"""The lines of the file `path`, which holds `data`: the first byte of each and the
-    byte after its last (int64), by the rules of `vocap.text_files.lines`.
-
-    One warning counts those that are no text. Raises VocapError as `check_encoding`.
-    """
-    stop = len(BYTE_ORDER_MARK) if data[: len(BYTE_ORDER_MARK)] == BYTE_ORDER_MARK else 0
-    found: list[tuple[np.ndarray, ...]] = []
-    while stop < len(data) or not found:  # a byte order mark alone is an empty line
-        start = stop
-        stop = data.find(b"\n", start + _SEARCH) + 1 or len(data)
-        block = data[start:stop].removesuffix(b"\n") + b"\n"
-        starts, ends, invalid, with_nul = find_lines(block)
-        found.append((starts + start, ends + start, invalid, with_nul))
-    starts, ends, invalid, with_nul = map(np.concatenate, zip(*found, strict=True))
-    if dropped := int(invalid.sum()):
-        check_encoding(LineFile(path), len(starts), dropped, int(with_nul.sum()))
-        warn_of_invalid(path, len(starts), dropped, int(invalid.argmax()) + 1)
-        starts, ends = starts[~invalid], ends[~invalid]
-    return starts, ends
-
-
 def write_mix(
     path: str | Path,
     files: Sequence[tuple[str, str | Path]],
@@ -282,40 +249,33 @@ def write_mix(
 
     Where a share is larger than the file, lines are taken several times. Each line gets
     a random 63-bit key, and lines are written in the order of their keys; the lines and
-    keys of a language depend on its own share alone. Memory: 50 bytes for each line of
-    the mix, 40 for each line of a file, and the pages of the files that the system
-    keeps. Raises VocapError for a file without lines whose share is not 0, and as
-    `check_encoding`.
+    keys of a language depend on its own share alone. Each file is read twice. Memory: 50
+    bytes for each line of the mix; the lines are in a file of the folder for temporary
+    files. Raises VocapError for a file without lines whose share is not 0, and as
+    `read_blocks`.
     """
     counts = quotas(sentences, q)
-    texts: list[mmap.mmap] = []
-    taken = []  # of each text: its number, the starts and ends of the lines, and their keys
-    with replacing(path, "wb") as output, ExitStack() as opened:
-        # choose the lines of each language
-        for (language, file), quota in zip(files, counts.tolist(), strict=True):
-            if not quota:
-                continue
-            if not Path(file).stat().st_size:
-                raise VocapError(
-                    f"{file}: no line to take {quota:,} from; give {language} n = 0 in the "
-                    "weights, or some text"
-                )
-            generator = np.random.Generator(
-                np.random.PCG64([seed, int.from_bytes(language.encode(), "big")])
+    store, stored = LineStore(), 0
+    for (language, file), quota in zip(files, counts.tolist(), strict=True):
+        if not quota:
+            continue
+        lines = sum(map(len, read_blocks(file)))
+        if not lines:
+            raise VocapError(
+                f"{file}: no line to take {quota:,} from; give {language} n = 0 in the "
+                "weights, or some text"
             )
-            text = opened.enter_context(open(file, "rb"))
-            texts.append(opened.enter_context(mmap.mmap(text.fileno(), 0, access=mmap.ACCESS_READ)))
-            starts, ends = find_text_lines(file, texts[-1])
-            lines = chosen_lines(len(starts), quota, generator)
-            keys = generator.integers(1 << 63, size=quota, dtype=np.int64)
-            taken.append((np.full(quota, len(texts) - 1), starts[lines], ends[lines], keys))
-        # write them in the order of their keys
-        sources, starts, ends, keys = map(np.concatenate, zip(*taken, strict=True))
-        order = np.argsort(keys, kind="stable")
-        for first in range(0, len(order), _BATCH):
-            batch = order[first : first + _BATCH]
-            rows = zip(
-                sources[batch].tolist(), starts[batch].tolist(), ends[batch].tolist(), strict=True
-            )
-            output.writelines(texts[source][start:end] + b"\n" for source, start, end in rows)
+        code = int.from_bytes(language.encode(), "big")
+        generator = np.random.Generator(np.random.PCG64([seed, code]))
+        chosen = chosen_lines(lines, quota, generator)
+        keys = generator.integers(1 << 63, size=quota, dtype=np.int64)
+        seen = 0
+        for block in read_blocks(file):
+            first, end = np.searchsorted(chosen, [seen, seen + len(block)]).tolist()
+            taken = [block[number].encode() for number in (chosen[first:end] - seen).tolist()]
+            store.put(range(stored + first, stored + end), keys[first:end], taken)
+            seen += len(block)
+        stored += quota
+    with replacing(path, "wb") as output:
+        output.writelines(line + b"\n" for line in store.lines())
     return counts
