@@ -78,212 +78,197 @@ class TextFile(LineFile):
         chosen: "RecordFilter | None" = None,
     ) -> None:
         super().__init__(place, limit_bytes, cut)
-        self.row_groups = row_groups
-        self.layout, self.aligned, self.no_field = layout, aligned, 0
+        self.layout, self.aligned, self.row_groups = layout, aligned, row_groups
         self.chosen = chosen
-        # the fields of conditions, and those that a record had
-        self._asked = chosen.filters.fields if chosen else []
-        self._answered: set[str] = set()
-        self.undecoded = 0 if layout.kind == "jsonl" else None
-        self._column = int(layout.field) if layout.kind == "tsv" and layout.field.isdecimal() else 0
-        self._found = 0  # records with the field
-        self._head = b""  # the first block
+
+    @property
+    def asked(self) -> list[str]:
+        """The fields of conditions."""
+        return self.chosen.filters.fields if self.chosen else []
 
     def __iter__(self) -> Iterator[bytes]:
-        if self.layout.kind == "parquet":
-            yield from self._parquet()
+        layout, blocks = self.layout, super().__iter__()
+        if layout.kind == "text" and kind_of(self.path) in RECORDS:
+            found = detect_file(self.place)
+            raise VocapError(
+                f'{self.path}: {found.kind} by its name; write format: "{found.format}"'
+            )
+        if layout == Layout() and not self.chosen:
+            yield from blocks
             return
-        named = kind_of(self.path)
-        if self.layout.kind == "text" and named in RECORDS:
-            format = f"{named}:FIELD"
-            with suppress(VocapError):
-                format = detect_file(self.place).format
-            raise VocapError(f'{self.path}: {named} by its name; write format: "{format}"')
-        convert = {"jsonl": self._jsonl, "tsv": self._tsv}.get(self.layout.kind, self._plain)
-        for block in super().__iter__():
-            self._head = self._head or block
-            if converted := convert(block):
-                yield converted
-        self._check_found()
+        for texts in _READERS[layout.kind](self, blocks):
+            kept = self.chosen.keep_texts(texts) if self.chosen else texts
+            if lines := as_lines(kept, layout, self.aligned):
+                yield lines
 
-    def _joined(self, texts: list[str]) -> bytes:
-        """The texts as lines; one line end that a text has itself is not doubled."""
-        if self.chosen:
-            texts = self.chosen.keep_texts(texts)
-        if self.aligned:
-            texts = list(map(escape_line, texts))
-        elif self.layout.documents:
-            texts = [part for text in texts for part in document_lines(text)]
-        else:
-            texts = [text.removesuffix("\n") for text in texts]
-        if self.layout.escaped_newlines:
-            texts = [text.replace("\\n", "\n") for text in texts]
-        if self.layout.split_sentences:
-            texts = [sentence for text in texts for sentence in split_sentences(text)]
-        return "\n".join([*texts, ""]).encode("utf-8", "surrogatepass") if texts else b""
 
-    def _plain(self, block: bytes) -> bytes:
-        if not (self.chosen or self.layout.split_sentences or self.layout.escaped_newlines):
-            return block
-        return self._joined(block[:-1].decode("utf-8", "surrogateescape").split("\n"))
+def as_lines(texts: list[str], layout: Layout, aligned: bool) -> bytes:
+    """The texts as lines; one line end that a text has itself is not doubled."""
+    if aligned:
+        texts = list(map(escape_line, texts))
+    elif layout.documents:
+        texts = [part for text in texts for part in document_lines(text)]
+    else:
+        texts = [text.removesuffix("\n") for text in texts]
+    if layout.escaped_newlines:
+        texts = [text.replace("\\n", "\n") for text in texts]
+    if layout.split_sentences:
+        texts = [sentence for text in texts for sentence in split_sentences(text)]
+    return "\n".join([*texts, ""]).encode("utf-8", "surrogatepass")
 
-    def _jsonl(self, block: bytes) -> bytes:
-        field, texts, records = self.layout.field, [], []
-        for number, line in enumerate(block[:-1].split(b"\n"), start=self.before + 1):
-            try:
-                record = orjson.loads(line)
-                text = field_of(record, field)
-            except (orjson.JSONDecodeError, AttributeError):
-                if not line.strip():
-                    continue
-                record = self._odd_record(line, number)
-                text = field_of(record, field)
+
+def read_plain(file: TextFile, blocks: Iterable[bytes]) -> Iterator[list[str]]:
+    """The lines of each block."""
+    for block in blocks:
+        yield block[:-1].decode("utf-8", "surrogateescape").split("\n")
+
+
+def read_jsonl(file: TextFile, blocks: Iterable[bytes]) -> Iterator[list[str]]:
+    """The texts of the records of each block that meet the conditions."""
+    field, asked, head = file.layout.field, file.asked, b""
+    file.undecoded, found, answered = 0, 0, set[str]()
+    for block in blocks:
+        head = head or block
+        texts: list[str] = []
+        columns: dict[str, list[object]] = {name: [] for name in asked}
+        for number, line in enumerate(block[:-1].split(b"\n"), start=file.before + 1):
+            if not line.strip():
+                continue
+            record = _record_of(file, line, number)
+            text = field_of(record, field)
             if text.__class__ is str:
                 texts.append(text)
-                self._found += 1
-                if self._asked:
-                    records.append(record)
-            elif text is None:
-                self.no_field += 1
-                if self.aligned:
-                    texts.append("")
-            else:
-                fields = text_fields([line])
+                found += 1
+                for name, values in columns.items():
+                    values.append(field_of(record, name))
+            elif text is not None:
                 raise VocapError(
-                    f"{self.path}, line {number}: field {field!r} is not text but "
-                    f"{str(text)[:40]!r}; "
-                    + (
-                        _remedy(fields)
-                        if fields
-                        else "correct or remove this record: it holds no text"
-                    )
+                    f"{file.path}, line {number}: field {field!r} is not text but "
+                    f"{str(text)[:40]!r}; {_remedy([line])}"
                 )
-        if self.no_field >= PATIENCE:
-            self._check_found()
-        if self.chosen and records:
-            columns = {name: [field_of(one, name) for one in records] for name in self._asked}
-            self._answered |= {
-                name for name in columns if any(v is not None for v in columns[name])
-            }
-            texts = [texts[number] for number in self.chosen.matching(columns, self.path)]
-        return self._joined(texts)
+            else:
+                file.no_field += 1
+                if file.aligned:
+                    texts.append("")
+        if file.no_field >= PATIENCE and not found:
+            break
+        answered |= {name for name in asked if any(one is not None for one in columns[name])}
+        if file.chosen and asked and texts:
+            texts = [texts[number] for number in file.chosen.matching(columns, file.path)]
+        yield texts
+    if found and (absent := [name for name in asked if name not in answered]):
+        raise VocapError(
+            f"{file.path}: no record has the field {absent[0]!r}, which `where` asks for; "
+            "correct its name"
+        )
+    if file.no_field and not found:
+        remedy = _remedy(head.split(b"\n", _HEAD)[:_HEAD])
+        raise VocapError(
+            f"{file.path}: none of the first {file.no_field:,} records has text in the field "
+            f"{field!r}; {remedy}"
+        )
 
-    def _odd_record(self, line: bytes, number: int) -> dict[str, Any]:
-        """A record as the standard library reads it, which takes NaN and what is no
-        Unicode.
-        """
-        self.undecoded = (self.undecoded or 0) + (decode_line(line) is None)
+
+def _record_of(file: TextFile, line: bytes, number: int) -> dict[str, Any]:
+    """A record, where need be as the standard library reads it, which takes NaN and what
+    is no Unicode.
+    """
+    try:
         try:
+            record = orjson.loads(line)
+        except orjson.JSONDecodeError:
+            file.undecoded = (file.undecoded or 0) + (decode_line(line) is None)
             record = json.loads(line.decode("utf-8", "surrogateescape"))
-            if not isinstance(record, dict):
-                raise ValueError(f"it has no fields: {str(record)[:40]!r}")
-        except (ValueError, RecursionError) as error:
-            raise VocapError(
-                f"{self.path}, line {number}: not a JSON object ({error}); JSON Lines has one "
-                "object a line (of an array: jq -c '.[]' FILE > FILE.jsonl): correct or remove "
-                "this line"
-            ) from None
-        return record
+        if isinstance(record, dict):
+            return record
+    except (ValueError, RecursionError):
+        pass
+    raise VocapError(
+        f"{file.path}, line {number}: not a JSON object; JSON Lines has one object a line (of an "
+        "array: jq -c '.[]' FILE > FILE.jsonl): correct or remove this line"
+    )
 
-    def _check_found(self) -> None:
-        """Raise VocapError where records lack the field, or one of a condition, and none
-        has had it.
-        """
-        if absent := [name for name in self._asked if self._found and name not in self._answered]:
-            raise VocapError(
-                f"{self.path}: no record has the field {absent[0]!r}, which `where` asks for; "
-                "correct its name"
-            )
-        if self.no_field and not self._found:
-            fields = text_fields(self._head.split(b"\n", _HEAD)[:_HEAD])
-            raise VocapError(
-                f"{self.path}: none of the first {self.no_field:,} records has text in the field "
-                f"{self.layout.field!r}; {_remedy(fields)}"
-            )
 
-    def _tsv(self, block: bytes) -> bytes:
+def read_tsv(file: TextFile, blocks: Iterable[bytes]) -> Iterator[list[str]]:
+    """The cells of the column in each block."""
+    field = file.layout.field
+    column = int(field) if field.isdecimal() else 0
+    for block in blocks:
         lines = block[:-1].split(b"\n")
-        first = self.before + 1
-        if not self._column:
+        first = file.before + 1
+        if not column:
             header = [name.strip() for name in lines.pop(0).decode(errors="replace").split("\t")]
             first += 1
-            if self.layout.field not in header:
+            if field not in header:
                 raise VocapError(
-                    f"{self.path}, line 1: no column {self.layout.field!r}; it has: "
-                    f"{', '.join(header)[:400]} "
-                    "(a file without a header: give the column's number)"
+                    f"{file.path}, line 1: no column {field!r}; it has: {listed(header)} (a file "
+                    "without a header: give the column's number)"
                 )
-            self._column = header.index(self.layout.field) + 1
+            column = header.index(field) + 1
         cells = []
         for number, line in enumerate(lines, first):
-            row = line.split(b"\t", self._column)
-            if len(row) < self._column and line.strip():
+            row = line.split(b"\t", column) if line.strip() else [b""] * column
+            if len(row) < column:
                 raise VocapError(
-                    f"{self.path}, line {number}: {len(row)} columns, column {self._column} was "
+                    f"{file.path}, line {number}: {len(row)} columns, column {column} was "
                     "asked for; columns are separated by single tabs"
                 )
-            cells.append(row[self._column - 1] if len(row) >= self._column else b"")
-        return self._plain(b"\n".join([*cells, b""])) if cells else b""
+            cells.append(row[column - 1].decode("utf-8", "surrogateescape"))
+        yield cells
 
-    def _parquet(self) -> Iterator[bytes]:
-        """The column's texts; `consumed` in proportion to the rows read."""
-        footer, numbers = self.row_groups or (None, None)
-        with open_parquet(self.place, footer) as (file, self.size):
-            import pyarrow  # of the extra [workflow]
 
-            columns = text_columns(file)
-            if self.layout.field not in columns:
-                known = listed([name for name, is_text in columns.items() if is_text]) or "none"
-                raise VocapError(
-                    f"{self.path}: no column of text {self.layout.field!r}; columns of text: "
-                    f"{known}"
-                )
-            leaves = {file.schema.column(number).path for number in range(len(file.schema))}
-            if absent := [name for name in self._asked if name not in leaves]:
-                raise VocapError(
-                    f"{self.path}: no column {absent[0]!r}, which `where` asks for; columns: "
-                    f"{listed(sorted(leaves))}"
-                )
-            self.undecoded = 0 if columns[self.layout.field] else None  # text is UTF-8 there
-            rows, length = 0, file.metadata.num_rows
-            if footer is not None and numbers is not None:
-                self.size = int(footer.column[numbers].sum())
-                length = sum(file.metadata.row_group(number).num_rows for number in numbers)
-            for batch in file.iter_batches(
-                PARQUET_ROWS,
-                numbers,
-                columns=[self.layout.field, *self._asked],
-                use_threads=False,
-            ):
-                rows += batch.num_rows
-                if self.chosen and self._asked:
-                    asked = {name: _column(batch, name) for name in self._asked}
-                    batch = batch.take(pyarrow.array(self.chosen.matching(asked, self.path)))
-                values = _column(batch, self.layout.field)
-                self.no_field += values.null_count
-                self.consumed = self.size * rows // length
-                # bytes, since they may not be UTF-8
-                values = values.cast(pyarrow.large_binary())
-                values = values.fill_null(b"") if self.aligned else values.drop_null()
-                texts = [value.decode("utf-8", "surrogateescape") for value in values.to_pylist()]
-                if converted := self._joined(texts):
-                    yield converted
-                if self.limit_bytes is not None and self.limit_bytes <= self.consumed < self.size:
-                    return
-            self.consumed, self.ended = self.size, numbers is None
+def read_parquet(file: TextFile, blocks: Iterable[bytes]) -> Iterator[list[str]]:
+    """The column's texts of some rows at a time; `consumed` in proportion to the rows
+    read.
+    """
+    field, asked = file.layout.field, file.asked
+    footer, numbers = file.row_groups or (None, None)
+    with open_parquet(file.place, footer) as (opened, file.size):
+        import pyarrow  # of the extra [workflow]
+
+        columns = text_columns(opened)
+        if field not in columns:
+            known = listed([name for name, is_text in columns.items() if is_text]) or "none"
+            raise VocapError(f"{file.path}: no column of text {field!r}; columns of text: {known}")
+        leaves = [opened.schema.column(number).path for number in range(len(opened.schema))]
+        if absent := [name for name in asked if name not in leaves]:
+            raise VocapError(
+                f"{file.path}: no column {absent[0]!r}, which `where` asks for; columns: "
+                f"{listed(sorted(leaves))}"
+            )
+        file.undecoded = 0 if columns[field] else None  # text is UTF-8 there
+        rows, length = 0, opened.metadata.num_rows
+        if footer is not None and numbers is not None:
+            file.size = int(footer.column[numbers].sum())
+            length = sum(opened.metadata.row_group(number).num_rows for number in numbers)
+        for batch in opened.iter_batches(
+            PARQUET_ROWS, numbers, columns=[field, *asked], use_threads=False
+        ):
+            rows += batch.num_rows
+            if file.chosen and asked:
+                values = {name: _column(batch, name) for name in asked}
+                batch = batch.take(pyarrow.array(file.chosen.matching(values, file.path)))
+            found = _column(batch, field)
+            file.no_field += found.null_count
+            file.consumed = file.size * rows // length
+            # bytes, since they may not be UTF-8
+            found = found.cast(pyarrow.large_binary())
+            found = found.fill_null(b"") if file.aligned else found.drop_null()
+            yield [value.decode("utf-8", "surrogateescape") for value in found.to_pylist()]
+            if file.limit_bytes is not None and file.limit_bytes <= file.consumed < file.size:
+                return
+        file.consumed, file.ended = file.size, numbers is None
+
+
+_READERS = {"text": read_plain, "jsonl": read_jsonl, "tsv": read_tsv, "parquet": read_parquet}
 
 
 def _column(batch: Any, name: str) -> Any:
     """The values of one column of a batch of Arrow's, by its dotted name."""
     from pyarrow import compute
 
-    if name in batch.schema.names:
-        return batch.column(name)
-    first, *inner = name.split(".")
-    values = batch.column(first)
-    for part in inner:
-        values = compute.struct_field(values, part)
-    return values
+    path = [name] if name in batch.schema.names else name.split(".")
+    return compute.struct_field(batch.to_struct_array(), path)
 
 
 def detect_file(place: Place) -> Layout:
@@ -379,11 +364,11 @@ def _likeliest_first(amounts: Mapping[str, int]) -> list[str]:
     return sorted(amounts, key=rank)
 
 
-def _remedy(fields: Sequence[str]) -> str:
-    """The format for records with these fields of text."""
-    if not fields:
-        return "they hold no text"
-    return f'write format: "jsonl:{fields[0]}"; fields of text: {listed(fields)}'
+def _remedy(lines: Iterable[bytes]) -> str:
+    """The format for records with text."""
+    if fields := text_fields(lines):
+        return f'write format: "jsonl:{fields[0]}"; fields of text: {listed(fields)}'
+    return "no field holds text; correct or remove what has none"
 
 
 def read_blocks(path: Place, aligned: bool = False) -> Iterator[list[str]]:
