@@ -7,7 +7,6 @@ import math
 import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
@@ -20,11 +19,11 @@ from pydantic import (
 )
 
 from vocap.allocation.settings import Allocation, rows_beside_pieces
-from vocap.config_errors import describe_all, find_line
+from vocap.config_errors import describe_all, with_lines
 from vocap.corpora.settings import Corpora, Download, resolve_all
 from vocap.corpora.sources import Resolved
 from vocap.correlation.study import Correlation
-from vocap.errors import UsageError, VocapError, one_line
+from vocap.errors import UsageError, VocapError, listed
 from vocap.files.io import read_yaml
 from vocap.files.paths import PlainPath
 from vocap.finetuning.published import ARCHIVES
@@ -44,17 +43,9 @@ from vocap.vocabularies.settings import Vocabularies
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 RESULTS = "results"  # folder of a run that names none
-OF_THE_PROJECT = (
-    "benchmarks",
-    "config",
-    "dev",
-    "docs",
-    "envs",
-    "profiles",
-    "rules",
-    "slurm",
-    "src",
-    "tests",
+# no folder of a run's own: a root, and the folders of the project
+TAKEN = re.compile(
+    r"(.*/)?\.{0,2}|(benchmarks|config|dev|docs|envs|profiles|rules|slurm|src|tests)(/.*)?"
 )
 UNLIMITED = {"max_characters", "model_max_length"}  # keys whose null is no default
 # keys of paths: one that begins with ./ or ../ lies beside its configuration file
@@ -104,10 +95,7 @@ class Settings(ConfigSection):
     @classmethod
     def _of_its_own(cls, results: str) -> str:
         normal = os.path.normpath(results)
-        if (
-            os.path.basename(normal) in ("", ".", "..")
-            or normal.partition("/")[0] in OF_THE_PROJECT
-        ):
+        if TAKEN.fullmatch(normal):
             raise ValueError("a run has a folder of its own; name one, as results/mine")
         return normal
 
@@ -182,12 +170,8 @@ def load(config: Mapping[str, Any], files: Sequence[str | Path] = ()) -> Setting
     except ValidationError as error:
         mistakes = describe_all(error.errors(), config)
     if mistakes:
-        lines = [one_line(find_line(mistake, files) + mistake) for mistake in mistakes[:SHOWN]]
-        if len(mistakes) > SHOWN:
-            lines.append(f"and {len(mistakes) - SHOWN} more")
-        raise UsageError(
-            "the configuration cannot be used:\n" + "\n".join(f"  {line}" for line in lines)
-        )
+        said = listed(with_lines(mistakes, files), SHOWN, "\n  ")
+        raise UsageError(f"the configuration cannot be used:\n  {said}")
     return settings
 
 
@@ -264,16 +248,9 @@ def _loose_ends(settings: Settings) -> list[str]:
     chosen = list(natural(table)) if settings.languages == "all" else settings.languages
     if not chosen:
         return ["languages: the list is empty; name at least one, or write: languages: all"]
-    references = chain(
-        _language_references(settings, table, chosen), _model_references(settings, chosen)
-    )
     mistakes = [
-        *filter(None, (reference.mistake() for reference in references)),
-        *(
-            f"languages: {code!r} is given more than once; keep one"
-            for code in chosen
-            if chosen.count(code) > 1
-        ),
+        *_languages(settings, table, chosen),
+        *_references(settings, chosen),
         *_names(settings, chosen),
         *_weights(settings, table, chosen),
         *_template(settings),
@@ -284,25 +261,15 @@ def _loose_ends(settings: Settings) -> list[str]:
     return list(dict.fromkeys(mistakes))
 
 
-@dataclass(frozen=True)
-class Reference:
-    """A name under a key, which must be one of the `known` ones, listed in `where`."""
-
-    key: str
-    name: object
-    known: Collection[object]
-    where: str
-
-    def mistake(self) -> str | None:
-        """The line for a name that is not known."""
-        if self.name in self.known:
-            return None
-        return f"{self.key}: {self.name!r} is not among {self.where}"
+def _among(key: str, name: object, known: Collection[object], where: str) -> Iterator[str]:
+    """The line for a name under a key that is not one of those `known`, listed in `where`."""
+    if name not in known:
+        yield f"{key}: {name!r} is not among {where}"
 
 
-def _language_references(
+def _languages(
     settings: Settings, table: Mapping[str, Language], chosen: list[str]
-) -> Iterator[Reference]:
+) -> Iterator[str]:
     """Languages, and the sources of their text."""
     corpora, pretraining = settings.corpora, settings.pretraining
     rows = f"the languages of {corpora.table}; add a row for a new one"
@@ -310,44 +277,46 @@ def _language_references(
     by_iso = {language.facts.get("iso639_3"): code for code, language in table.items()}
     for code in chosen:
         meant = f" (did you mean {by_iso[code]}?)" if code in by_iso else ""
-        yield Reference("languages", code, table, rows + meant)
-    yield Reference("corpora.source", corpora.source, corpora.sources, sources)
+        yield from _among("languages", code, table, rows + meant)
+        if chosen.count(code) > 1:
+            yield f"languages: {code!r} is given more than once; keep one"
+    yield from _among("corpora.source", corpora.source, corpora.sources, sources)
     if pretraining.corpus is not None:
-        yield Reference("pretraining.corpus", pretraining.corpus, corpora.sources, sources)
+        yield from _among("pretraining.corpus", pretraining.corpus, corpora.sources, sources)
     for section, given in (("corpora", corpora.languages), ("pretraining", pretraining.languages)):
         for code, source in given.items():
             key = f"{section}.languages.{code}"
-            yield Reference(key, code, table, rows)
-            yield Reference(key, source, corpora.sources, sources)
+            yield from _among(key, code, table, rows)
+            yield from _among(key, source, corpora.sources, sources)
     for name, allocation in settings.allocation.items():
         for code in allocation.without:
-            yield Reference(f"allocation.{name}.without", code, chosen, OF_THIS_RUN)
+            yield from _among(f"allocation.{name}.without", code, chosen, OF_THIS_RUN)
 
 
-def _model_references(settings: Settings, chosen: list[str]) -> Iterator[Reference]:
+def _references(settings: Settings, chosen: list[str]) -> Iterator[str]:
     """Tokenizers of models, models that are fine-tuned, and the correlation study."""
     models, study = settings.pretraining.models, settings.correlation
     for name, model in models.items():
         key = f"pretraining.models.{name}.tokenizer"
-        yield Reference(key, model.tokenizer, settings.tokenizers, "tokenizers")
+        yield from _among(key, model.tokenizer, settings.tokenizers, "tokenizers")
     for name, tuned in settings.finetuning.tuned(models).items():
         if tuned.path is not None:
             continue
         key, origin = f"finetuning.models.{name}", tuned.model or name
         where = "pretraining.models; name one of them, or give a path"
-        yield Reference(f"{key}.model", origin, models, where)
+        yield from _among(f"{key}.model", origin, models, where)
         if tuned.step is not None and origin in models:
             where = f"export_steps of pretraining.models.{origin}"
-            yield Reference(f"{key}.step", tuned.step, models[origin].export_steps, where)
+            yield from _among(f"{key}.step", tuned.step, models[origin].export_steps, where)
     for code in study.languages:
-        yield Reference("correlation.languages", code, chosen, OF_THIS_RUN)
+        yield from _among("correlation.languages", code, chosen, OF_THIS_RUN)
         for task in study.tasks:
             where = f"the languages of {task}; take one out"
-            yield Reference("correlation.tasks", code, TASKS[task].languages, where)
+            yield from _among("correlation.tasks", code, TASKS[task].languages, where)
     if study.languages:
         for size in study.sizes:
             sizes = settings.vocabularies.sizes
-            yield Reference("correlation.sizes", size, sizes, "vocabularies.sizes")
+            yield from _among("correlation.sizes", size, sizes, "vocabularies.sizes")
 
 
 def _names(settings: Settings, chosen: list[str]) -> Iterator[str]:
@@ -368,10 +337,7 @@ def _names(settings: Settings, chosen: list[str]) -> Iterator[str]:
             if not NAME.fullmatch(name):
                 yield f"{section}.{name}: names become folders: use letters, digits, dots, - and _"
             if name in reserved:
-                yield (
-                    f"{section}.{name}: a folder of this name holds something else; take "
-                    "another name"
-                )
+                yield f"{section}.{name}: this folder holds something else; take another name"
 
 
 def _template(settings: Settings) -> Iterator[str]:
@@ -409,17 +375,14 @@ def _models(settings: Settings) -> Iterator[str]:
         rows = tokenizer.rows(settings)  # None: only its file knows
         if reason := entry.loss.check(math.inf if rows is None else rows - settings.layout.rows):
             yield f"{key}.loss.{reason}"
-        lacking = _lacking(settings.layout, entry.causal) if tokenizer.made else ""
-        if lacking and entry.causal:
+        needed = ["eos"] if entry.causal else [*ROLES, "mask"]
+        lacking = ", ".join(role for role in needed if role not in settings.layout.roles)
+        if lacking and tokenizer.made:
+            kind = "causal" if entry.causal else "masked"
             yield (
-                f"{key}: a causal model needs a token of role {lacking}; add one under "
-                "layout.special"
-            )
-        elif lacking:
-            yield (
-                f"{key}: a masked language model needs special tokens of every role, and the "
-                f"layout has none of role {lacking}; add them under layout.special (layout.mask: "
-                "true for the mask), or write objective: causal"
+                f"{key}: a {kind} model needs a token of role {lacking}; add it under "
+                "layout.special (layout.mask: true for the mask), or change objective: causal "
+                "takes eos alone"
             )
     for name, tuned in (settings.finetuning.models or {}).items():
         source = settings.pretraining.models.get(tuned.model or name)
@@ -433,31 +396,15 @@ def _models(settings: Settings) -> Iterator[str]:
         yield f"correlation.model.shape.positions: below pretraining.block, {block}"
 
 
-def _lacking(layout: IdLayout, causal: bool) -> str:
-    """The roles that a model needs and that no special token has, comma-separated; the
-    mask among them.
-    """
-    if causal:
-        return "" if layout.token("eos") else "eos"
-    lacking: list[str] = [role for role in ROLES if layout.token(role) is None]
-    if not layout.mask:
-        lacking.append("mask")
-    return ", ".join(lacking)
-
-
 def _tuned(settings: Settings) -> Iterator[str]:
     """Files of XTREME that are to be fetched."""
+    key = "finetuning.download"
     if settings.finetuning.download:
         if settings.finetuning.xtreme is None:
-            yield (
-                "finetuning.download: name the folder that files are fetched to, finetuning.xtreme"
-            )
-        for name in dict.fromkeys(chain(*ARCHIVES.values())):
-            if name not in settings.downloads:
-                yield (
-                    f"finetuning.download: no file {name!r} under downloads; "
-                    "config/sources.yaml has them"
-                )
+            yield f"{key}: name the folder that files are fetched to, finetuning.xtreme"
+        for name in chain(*ARCHIVES.values()):
+            where = "downloads; config/sources.yaml has them"
+            yield from _among(key, name, settings.downloads, where)
 
 
 def _weights(settings: Settings, table: Mapping[str, Language], chosen: list[str]) -> Iterator[str]:

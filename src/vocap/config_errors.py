@@ -7,22 +7,26 @@ from typing import Any
 
 from pydantic_core import ErrorDetails
 
+from vocap.errors import one_line
 from vocap.files.io import key_lines
 from vocap.section import UNKNOWN
 
 YAML_BOOLEAN = 'YAML reads an unquoted no, yes, on or off as true or false; write "no" in quotes'
 
 
-def find_line(mistake: str, files: Sequence[Any]) -> str:
-    """`FILE, line N: ` of the key that a mistake begins with, or else of its section;
-    "" for a key of no file.
+def with_lines(mistakes: Sequence[str], files: Sequence[Any]) -> list[str]:
+    """Mistakes as lines, behind `FILE, line N: ` of the key that each begins with, or else
+    of its section; alone where no file has the key.
 
     Of several `files` it is the last one that has most of the key.
     """
     places = {name: f"{path}, line {line}: " for path in files for name, line in key_lines(path)}
-    key = mistake.partition(": ")[0]
-    names = [name for name in places if f"{key}.".startswith(f"{name}.")]
-    return places[max(names, key=len)] if names else ""
+    lines = []
+    for mistake in mistakes:
+        key = mistake.partition(": ")[0]
+        names = [name for name in places if f"{key}.".startswith(f"{name}.")]
+        lines.append(one_line(places.get(max(names, key=len, default=""), "") + mistake))
+    return lines
 
 
 def describe_all(details: Sequence[ErrorDetails], config: Mapping[str, Any]) -> list[str]:

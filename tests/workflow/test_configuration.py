@@ -107,7 +107,7 @@ def test_what_a_causal_model_cannot_do_is_named(config):
         == {}
     )
     with pytest.raises(
-        UsageError, match="knn-100k: a causal model needs a token of role eos; add one under layout"
+        UsageError, match="knn-100k: a causal model needs a token of role eos; add it under layout"
     ):
         load(edit(causal, "layout", {"special": ["<s>", "<unk>"], "mask": False}))
     with pytest.raises(
@@ -200,4 +200,4 @@ def test_a_mistake_is_one_short_line_whatever_its_key_holds(config):
             assert all(line.isprintable() for line in lines)
     with pytest.raises(UsageError, match="and 450 more") as caught:
         load({**config, **{f"key{number}": 1 for number in range(500)}})
-    assert len(str(caught.value).splitlines()) == 52
+    assert len(str(caught.value).splitlines()) == 51
