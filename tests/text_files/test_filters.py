@@ -15,21 +15,23 @@ from vocap.corpora.stage import sample_corpus
 from vocap.errors import UsageError, VocapError
 from vocap.files.io import read_object
 from vocap.text_files import filters
-from vocap.text_files.filters import Distinct, RecordFilter, count_letters, parse_filters
+from vocap.text_files.filters import Distinct, RecordFilter, parse_filters
+from vocap.text_files.letters import count_letters
 
 CASES = read_cases(__file__)
 
 
 def test_letters_are_those_of_unicode():
     text = "Straße 12, привет! カー हिन्दी \u0301 _x"
-    found = count_letters(text, "Jpan")
+    letters, visible, own, scripted = (
+        counts[1] for counts in count_letters(["а", text, ""], "Jpan")
+    )
     categories = [unicodedata.category(character)[0] for character in text]
-    assert found.own == 1  # カ; ー is of no one script
-    assert found.common == 1
-    assert found.foreign + found.own + found.common == categories.count("L")
-    assert found.marks == categories.count("M")
-    assert found.visible == len("".join(text.split()))
-    assert count_letters("漢字かなカナ", "Jpan").own == 6
+    assert own == 1  # カ; ー is of no one script
+    assert letters == categories.count("L") + categories.count("M")
+    assert scripted == categories.count("L") - 1
+    assert visible == len("".join(text.split()))
+    assert count_letters(["漢字かなカナ"], "Jpan")[2] == 6
 
 
 @pytest.mark.parametrize(("given", "kept"), CASES["kept"])
@@ -134,7 +136,7 @@ def test_the_command_takes_the_script_of_the_table(tmp_path):
     line = f"sample {{tmp}}/text.txt {outputs} --language "
     call(line + "ru --filters {least}")
     assert read_object(tmp_path / "stats")["filtered"] == {"min_script": 34}
-    says = "min_script: the table of languages has no 'xx'"
+    says = "min_script: the table of languages has no script of this language"
     refused(call, line + "xx --filters {least}", says, 2)
     says = "where: text of format 'text' has no other fields"
     refused(call, line + "ru --filters {where}", says, 2)

@@ -4,7 +4,6 @@ for language.
 
 import html
 import re
-import unicodedata
 from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from itertools import pairwise
@@ -12,10 +11,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from vocap.languages import UNICODE_SCRIPTS
+from vocap.text_files.letters import MARK, OTHER, count_before, count_letters, kinds_of
 from vocap.text_files.lines import split_sentences
 
-# ISO 15924 codes that stand for several scripts of Unicode.
 _ICU = re.compile(r"\{\s*\w+\s*,\s*(?:plural|select|selectordinal)\b")
 
 _TEMPLATE = re.compile(r"\{\{([^{}]*)\}\}")
@@ -149,54 +147,6 @@ def _prose_of(line: str) -> str:
     return "" if _MAY_BE_CODE.search(line) and _CODE.search(line) else line
 
 
-# The kind of each code point, found when it first occurs: a letter has that of its
-# script, the four letters of its code.
-_UNSEEN, _MARK, _SPACE, _OTHER = range(4)
-_KINDS: NDArray[np.uint32] = np.zeros(0x110000, np.uint32)
-
-
-def _script_kind(script: str) -> int:
-    return int.from_bytes(script.encode("ascii"), "big")
-
-
-_NO_SCRIPT = [_script_kind("Zyyy"), _script_kind("Zinh")]
-
-
-def _kind(character: str) -> int:
-    from fontTools.unicodedata import script
-
-    category = unicodedata.category(character)[0]
-    if category == "L":
-        return _script_kind(script(character))
-    if category == "M":
-        return _MARK
-    return _SPACE if character.isspace() else _OTHER
-
-
-def _kinds(
-    texts: Sequence[str],
-) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.int64]]:
-    """The code points of some texts together, the kind of each, and where each text
-    begins, with the end of the last.
-    """
-    codes = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), "<u4")
-    kinds = _KINDS[codes]
-    if not kinds.all():
-        for code in np.unique(codes[kinds == _UNSEEN]).tolist():
-            _KINDS[code] = _kind(chr(code))
-        kinds = _KINDS[codes]
-    borders = np.zeros(len(texts) + 1, np.int64)
-    np.cumsum([len(text) for text in texts], out=borders[1:])
-    return codes, kinds, borders
-
-
-def _count(found: NDArray[np.bool_], borders: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How many are found before each border."""
-    before = np.zeros(len(found) + 1, np.int64)
-    np.cumsum(found, out=before[1:])
-    return before[borders]
-
-
 def are_prose(sentences: Sequence[str], script: str) -> NDArray[np.bool_]:
     """Of each sentence, whether it has at least 3 letters or marks, 60 % of the
     characters without spaces, and 60 % of the letters are of the script.
@@ -204,17 +154,7 @@ def are_prose(sentences: Sequence[str], script: str) -> NDArray[np.bool_]:
     Letters that belong to no one script (Common, Inherited: the Japanese long vowel
     mark) are not asked.
     """
-    _, kinds, borders = _kinds(sentences)
-    own_kinds = list(map(_script_kind, UNICODE_SCRIPTS.get(script, (script,))))
-    is_letter = kinds > _OTHER
-    is_own = np.isin(kinds, own_kinds)
-    found = (
-        is_letter | (kinds == _MARK),
-        kinds != _SPACE,
-        is_own,
-        is_own | (is_letter & ~np.isin(kinds, _NO_SCRIPT)),
-    )
-    letters, visible, own, scripted = (np.diff(_count(one, borders)) for one in found)
+    letters, visible, own, scripted = count_letters(sentences, script)
     return (letters >= 3) & (letters >= 0.6 * visible) & (own > 0) & (own >= 0.6 * scripted)
 
 
@@ -224,10 +164,10 @@ def letters_and_marks(sentences: Iterable[str]) -> list[str]:
     >>> letters_and_marks(["Straße (2)!"])
     ['strasse']
     """
-    codes, kinds, borders = _kinds([sentence.casefold() for sentence in sentences])
-    kept = (kinds > _OTHER) | (kinds == _MARK)
+    codes, kinds, borders = kinds_of([sentence.casefold() for sentence in sentences])
+    kept = (kinds > OTHER) | (kinds == MARK)
     text = codes[kept].tobytes().decode("utf-32-le", "surrogatepass")
-    ends = _count(kept, borders).tolist()
+    ends = count_before(kept, borders).tolist()
     return [text[start:end] for start, end in pairwise(ends)]
 
 

@@ -4,21 +4,21 @@ unwanted values in other fields, and those that were read before.
 A record is a line of text or of a table, an object of JSON Lines, or a row of Parquet.
 """
 
-import unicodedata
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import blake2b
-from typing import Annotated, Any, Literal, NamedTuple
+from itertools import compress
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import pydantic
 from pydantic import Field
 
 from vocap.errors import SettingError, UsageError, VocapError, log, missing_extra
-from vocap.languages import UNICODE_SCRIPTS, read_languages
+from vocap.languages import read_languages
 from vocap.section import ConfigSection
 from vocap.text_files import RECORDS, Layout
+from vocap.text_files.letters import count_letters
 
 RECENT = 1 << 16  # hashes of records in a set, before they are sorted into the others
 
@@ -162,7 +162,7 @@ class Distinct:
 
     def __init__(self, limit: int) -> None:
         self.limit, self.full = limit, False
-        self._sorted = np.empty(0, np.uint64)
+        self._sorted = np.zeros(1, np.uint64)
         self._recent: set[int] = set()
 
     def is_new(self, texts: Sequence[str]) -> list[bool]:
@@ -171,17 +171,20 @@ class Distinct:
             blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest() for text in texts
         )
         hashes = np.frombuffer(digests, "<u8")
-        places = np.searchsorted(self._sorted, hashes)
-        known = np.zeros(len(hashes), bool)
-        inside = places < len(self._sorted)
-        known[inside] = self._sorted[places[inside]] == hashes[inside]
+        known = self._sorted[np.searchsorted(self._sorted, hashes, "right") - 1] == hashes
         new = []
         for value, seen in zip(hashes.tolist(), known.tolist(), strict=True):
             first = not seen and value not in self._recent
             new.append(first)
             if first and not self.full:
                 self._recent.add(value)
-                self.full = len(self._sorted) + len(self._recent) >= self.limit
+                self.full = len(self._sorted) + len(self._recent) > self.limit
+                if self.full:
+                    log.warning(
+                        "distinct: %s different records are remembered; later ones are compared "
+                        "with these alone",
+                        f"{self.limit:,}",
+                    )
         if len(self._recent) >= RECENT:
             recent = np.fromiter(self._recent, np.uint64, len(self._recent))
             self._sorted = np.sort(np.concatenate([self._sorted, recent]))
@@ -197,53 +200,29 @@ class RecordFilter:
     def __init__(self, filters: Filters) -> None:
         self.filters = filters
         self.dropped: Counter[str] = Counter()
-        self._distinct = Distinct(filters.distinct) if filters.distinct else None
+        seen = Distinct(filters.distinct or 0)
+        # of some texts and the value of a filter, whether each passes
+        tests: dict[str, Callable[[Sequence[str], Any], Iterable[bool]]] = {
+            "min_characters": lambda texts, least: np.array(list(map(len, texts))) >= least,
+            "max_characters": lambda texts, most: np.array(list(map(len, texts))) <= most,
+            "min_letters": _have_letters,
+            "min_script": self._have_script,
+            "distinct": lambda texts, _: seen.is_new(texts),
+        }
+        given = filters.model_dump(exclude_none=True)
+        self._tests = [(name, test, given[name]) for name, test in tests.items() if name in given]
+
+    def _have_script(self, texts: Sequence[str], least: float) -> Iterable[bool]:
+        _, _, own, scripted = count_letters(texts, self.filters.script or "Zyyy")
+        return own >= least * scripted
 
     def keep_texts(self, texts: list[str]) -> list[str]:
         """The texts that pass the filters of text, in their order."""
-        if self._shape():
-            texts = [text for text in texts if self._passes(text)]
-        if not self._distinct:
-            return texts
-        was_full = self._distinct.full
-        new = self._distinct.is_new(texts)
-        kept = [text for text, first in zip(texts, new, strict=True) if first]
-        self.dropped["distinct"] += len(texts) - len(kept)
-        if self._distinct.full and not was_full:
-            log.warning(
-                "distinct: %s different records are remembered; later ones are compared with "
-                "these alone",
-                f"{self._distinct.limit:,}",
-            )
-        return kept
-
-    def _shape(self) -> bool:
-        """Whether any filter looks at a text alone."""
-        given = self.filters
-        bounds = (
-            given.min_characters,
-            given.max_characters,
-            given.min_letters,
-            given.min_script,
-        )
-        return any(bound is not None for bound in bounds)
-
-    def _passes(self, text: str) -> bool:
-        given = self.filters
-        reason = None
-        if given.min_characters and len(text) < given.min_characters:
-            reason = "min_characters"
-        elif given.max_characters and len(text) > given.max_characters:
-            reason = "max_characters"
-        elif given.min_letters is not None or given.min_script is not None:
-            found = count_letters(text, given.script or "Zyyy")
-            if found.total < (given.min_letters or 0) * found.visible:
-                reason = "min_letters"
-            elif found.own < (given.min_script or 0) * (found.own + found.foreign):
-                reason = "min_script"
-        if reason:
-            self.dropped[reason] += 1
-        return reason is None
+        for name, test, value in self._tests:
+            kept = list(compress(texts, test(texts, value)))
+            self.dropped[name] += len(texts) - len(kept)
+            texts = kept
+        return texts
 
     def matching(self, columns: Mapping[str, Any], path: object) -> list[int]:
         """The numbers of the records that `where` holds for; a condition on a missing
@@ -275,6 +254,11 @@ class RecordFilter:
         return kept.column("\0").to_pylist()
 
 
+def _have_letters(texts: Sequence[str], least: float) -> Iterable[bool]:
+    letters, visible, _, _ = count_letters(texts, "Zyyy")
+    return letters >= least * visible
+
+
 def record_filter(filters: Filters, language: str, layout: Layout) -> RecordFilter | None:
     """Filters at work, None for those that every record passes; the script that
     `min_script` asks for is that of the language in the table, unless given. Raises
@@ -283,77 +267,5 @@ def record_filter(filters: Filters, language: str, layout: Layout) -> RecordFilt
     if filters == Filters():
         return None
     check_filters(filters, layout)
-    if filters.min_script is not None and filters.script is None:
-        known = read_languages().get(language)
-        if known is None:
-            raise UsageError(
-                f"min_script: the table of languages has no {language!r}; give script, such as Latn"
-            )
-        filters = filters.of_script(known.script)
-    return RecordFilter(filters)
-
-
-class Letters(NamedTuple):
-    """Characters of a text, counted.
-
-    `own`, `foreign`: letters of the script asked for, and of other ones; `common`:
-    letters that belong to no one script (Common, Inherited: the Japanese long vowel
-    mark); `marks`; `visible`: characters but white space.
-    """
-
-    own: int
-    foreign: int
-    common: int
-    marks: int
-    visible: int
-
-    @property
-    def total(self) -> int:
-        """Letters and marks."""
-        return self.own + self.foreign + self.common + self.marks
-
-
-class _Classes(dict[int, str]):
-    """For str.translate: i letter of the script, n of none, x of another, m mark,
-    space, and . for others.
-    """
-
-    def __init__(self, script: str) -> None:
-        super().__init__()
-        self.scripts = UNICODE_SCRIPTS.get(script, (script,))
-
-    def __missing__(self, code_point: int) -> str:
-        from fontTools.unicodedata import script
-
-        character = chr(code_point)
-        category = unicodedata.category(character)
-        if category[0] == "L":
-            own = script(character)
-            result = "n" if own in ("Zyyy", "Zinh") else "x"
-            if own in self.scripts:
-                result = "i"
-        elif category[0] == "M":
-            result = "m"
-        else:
-            result = " " if character.isspace() else "."
-        self[code_point] = result
-        return result
-
-
-_classes = cache(_Classes)
-
-
-def count_letters(text: str, script: str) -> Letters:
-    """The letters of `text`; `script`: an ISO 15924 code.
-
-    >>> count_letters("Ja, да 2", "Latn")
-    Letters(own=2, foreign=2, common=0, marks=0, visible=6)
-    """
-    classes = text.translate(_classes(script))
-    return Letters(
-        own=classes.count("i"),
-        foreign=classes.count("x"),
-        common=classes.count("n"),
-        marks=classes.count("m"),
-        visible=len(classes) - classes.count(" "),
-    )
+    known = read_languages().get(language)
+    return RecordFilter(filters.of_script(known.script if known else ""))
