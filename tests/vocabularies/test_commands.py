@@ -90,7 +90,7 @@ def test_a_language_without_text(corpus, tmp_path):
 @pytest.mark.parametrize(
     ("options", "status", "words"),
     [
-        ({"size": 200, "heldout": "none"}, 1, "none.txt: no such file"),
+        ({"size": 200, "heldout": "none"}, 2, "none.txt' does not exist"),
         ({"size": 200, "heldout": "latin1"}, 1, "latin1.txt: not UTF-8: 1 of 2 lines"),
         ({"size": 0}, 2, "size 0"),
     ],

@@ -17,27 +17,20 @@ Command = Callable[..., Any]
 # the options of both commands
 SHARED: tuple[Callable[[Command], Command], ...] = (
     # files
-    click.option(
+    options.path(
         "--vocabularies",
-        type=PATH,
-        required=True,
-        metavar="DIR",
-        help="Folder with LANG/curve.tsv, LANG/characters.tsv and LANG/models/SIZE.model. The "
+        PATH,
+        "Folder with LANG/curve.tsv, LANG/characters.tsv and LANG/models/SIZE.model. The "
         "index LANG/pieces.npz is made where it is missing.",
-    ),
-    click.option(
-        "--weights",
-        type=PATH,
         required=True,
-        metavar="FILE.tsv",
-        help="Table with the columns language and n (lines of text, or any other weight).",
     ),
-    click.option(
-        "--corpora",
-        type=PATH,
-        metavar="DIR",
-        help="Folder with LANG/train.txt, which rule pieces reads.",
+    options.path(
+        "--weights",
+        PATH,
+        "Table with the columns language and n (lines of text, or any other weight).",
+        required=True,
     ),
+    options.path("--corpora", PATH, "Folder with LANG/train.txt, which rule pieces reads."),
     # settings
     options.of(
         AllocationRun,
@@ -70,25 +63,14 @@ def _shared(command: Command) -> Command:
     AllocationRun,
     *("rule", "fairness", "core", "token_fairness", "other_rows", "special_tokens"),
 )
-@click.option(
-    "--trunk",
-    type=PATH,
-    metavar="FILE",
-    help="File that vocap trunk wrote, for rule pieces.",
-)
+@options.path("--trunk", PATH, "File that vocap trunk wrote, for rule pieces.")
 @click.option(
     "--development",
     metavar="PATTERN",
     help="Parallel text for --token-fairness, as a path of line-aligned files with {lang} in it.",
 )
 @options.output(ANY_FOLDER, "Folder OUT to write, in which {total} stands for T.")
-def allocate(
-    vocabularies: Path,
-    weights: Path,
-    totals: tuple[int, ...],
-    output: Path,
-    **options_of_function: Any,
-) -> None:
+def allocate(totals: tuple[int, ...], **given: Any) -> None:
     """Divide the T ids of a tokenizer among languages (Algorithm 1, or another rule).
 
     The command writes OUT/allocation.tsv (the size of each language),
@@ -96,13 +78,7 @@ def allocate(
     the objective. Rule pieces also writes OUT/vocabularies, with a model of each
     language on the pieces that it holds, for vocap fit.
     """
-    found = stage.allocate(
-        vocabularies,
-        weights,
-        totals,
-        output,
-        **options_of_function,
-    )
+    found = stage.allocate(total=totals, **given)
     for result in found.values():
         for line in allocation_lines(result.settings, result.solution):
             click.echo(line)
@@ -117,13 +93,7 @@ def allocate(
     help="Largest T that the file is for. A larger one takes longer.",
 )
 @options.output(FILE, "File to write.")
-def trunk(
-    vocabularies: Path,
-    weights: Path,
-    corpora: Path | None,
-    output: Path,
-    **options_of_function: Any,
-) -> None:
+def trunk(corpora: Path | None, **given: Any) -> None:
     """Learn the tokens of byte-pair encoding that rule pieces needs for every T, from
     the text of all languages.
 
@@ -131,4 +101,4 @@ def trunk(
     """
     if corpora is None:
         raise UsageError("a trunk is made from the languages' text; add --corpora DIR")
-    stage.make_trunk_file(vocabularies, weights, corpora, output, **options_of_function)
+    stage.make_trunk_file(corpora=corpora, **given)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     type=click.IntRange(min=1),
     help="Number of bytes to fetch, from the start of the file.",
 )
-def fetch(url: str, output: Path, sha256: str | None, limit_bytes: int | None) -> None:
+def fetch(url: str, output: Path, **given: Any) -> None:
     """Download one file over http or https, and go on where an earlier call stopped.
 
     Received bytes are kept in FILE.part until the download is complete. FILE.json has
@@ -38,7 +38,7 @@ def fetch(url: str, output: Path, sha256: str | None, limit_bytes: int | None) -
     """
     from vocap.corpora.download import download
 
-    note = download(url, output, sha256=sha256, limit_bytes=limit_bytes)
+    note = download(url, output, **given)
     total = note["total_bytes"] or "an unknown number of"
     whole = "complete" if note["complete"] else f"the beginning of {total} bytes"
     log.info("%s: %s bytes, %s", output, f"{note['fetched_bytes']:,}", whole)
@@ -88,14 +88,7 @@ def list_files(
 @options.path("--train", FILE, "File to write the training lines to.", required=True)
 @options.path("--heldout", FILE, "File to write the held-out lines to.", required=True)
 @options.path("--stats", FILE, "JSON file to write the counts to.", required=True)
-def sample(
-    files: tuple[str, ...],
-    listing: Path | None,
-    train: Path,
-    heldout: Path,
-    stats: Path,
-    **settings: Any,
-) -> None:
+def sample(files: tuple[str, ...], listing: Path | None, **given: Any) -> None:
     """Sample training and held-out lines from the files of one language.
 
     FILEs are files, folders (all files in them) or quoted patterns. They may be on
@@ -104,7 +97,7 @@ def sample(
     duplicate lines are left out, and --stats counts them. With --documents a record is
     cut behind line ends into parts of up to 4,192 bytes, which take the place of lines.
     """
-    stage.sample_corpus(named_text(files, listing), train, heldout, stats, **settings)
+    stage.sample_corpus(named_text(files, listing), **given)
 
 
 @click.command
@@ -150,13 +143,11 @@ def count(
 )
 @options.languages_table
 @options.output(FILE, "Table to write, with the columns language, n and source.")
-def weigh_samples(
-    stats: tuple[Path, ...], by: str, languages_table: Path | None, output: Path
-) -> None:
+def weigh_samples(output: Path, **given: Any) -> None:
     """Collect n of every language, the amount of text from which Equation 3 computes
     its share.
     """
-    rows = stage.weigh_corpora(stats, by=by, languages_table=languages_table)
+    rows = stage.weigh_corpora(**given)
     write_tsv(output, ("language", "n", "source"), rows)
 
 
@@ -165,12 +156,12 @@ def weigh_samples(
 @options.of(Mixing)
 @options.path("--corpora", ANY_FOLDER, "Folder with {lang}/train.txt.", required=True)
 @options.output(FILE, "File to write the lines to.")
-def mix(weights: Path, corpora: Path, output: Path, **fields: Any) -> None:
+def mix(output: Path, **given: Any) -> None:
     """Draw the multilingual sample, shuffled lines of every language in proportion to
     n^alpha.
 
     Lines come from train.txt. They repeat where a language has fewer lines than its
     share.
     """
-    lines = stage.mix_corpora(weights, corpora, output, **fields)
+    lines = stage.mix_corpora(output=output, **given)
     log.info("%s: %s lines of %d languages", output, f"{lines.sum():,}", (lines > 0).sum())

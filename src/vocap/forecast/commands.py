@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -32,12 +33,12 @@ from vocap.options import PATH, Real
     help="10^12 floating-point operations of a GPU in a second of training.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the forecast as JSON.")
-def plan(configfiles: tuple[Path, ...], gpu: bool | None, tflops: float, as_json: bool) -> None:
+def plan(configfiles: tuple[Path, ...], as_json: bool, **given: Any) -> None:
     """Forecast the jobs, time, memory and disk of a configuration, before anything runs.
 
     Call it in the project's root. docs/cluster.md says what the columns are.
     """
-    forecast = forecast_run(configfiles, gpu=gpu, tflops=tflops)
+    forecast = forecast_run(configfiles, **given)
     for warning in forecast.warnings:
         click.echo(f"vocap: warning: {warning}", err=True)
     plain = json.dumps(forecast.as_plain(), ensure_ascii=False, indent=1)

@@ -119,7 +119,7 @@ def joint(totals: tuple[int, ...], output: Path, **given: Any) -> None:
 )
 @options.id_layout
 @OUT
-def mono(model: Path, language: str, layout: "IdLayout", output: Path) -> None:
+def mono(output: Path, **given: Any) -> None:
     """Make the MONO baseline, a tokenizer from the model of one language. In XLM-R's
     layout it has two ids more than the model.
 
@@ -128,7 +128,7 @@ def mono(model: Path, language: str, layout: "IdLayout", output: Path) -> None:
     """
     from vocap.tokenizers.mono import lay_out_mono
 
-    made = lay_out_mono(model, language, layout)
+    made = lay_out_mono(**given)
     made.write(output)
     _report(output, made)
 
@@ -241,7 +241,7 @@ def export(model: Path, output: Path, layout: str | None, form: str, corpora: Pa
     "--evaluation", PATH, "Table of vocap evaluate with the languages and their measures."
 )
 @click.option("--text", help="Where the text comes from, and its licences, in Markdown.")
-def card(model: Path, output: Path, evaluation: Path | None, text: str | None) -> None:
+def card(**given: Any) -> None:
     """Write the model card of a tokenizer, with its method, text, licences, languages
     and limits.
 
@@ -250,7 +250,7 @@ def card(model: Path, output: Path, evaluation: Path | None, text: str | None) -
     """
     from vocap.tokenizers import exporting
 
-    exporting.card(model, output, evaluation=evaluation, text=text)
+    exporting.card(**given)
 
 
 @click.command()
@@ -275,25 +275,12 @@ def card(model: Path, output: Path, evaluation: Path | None, text: str | None) -
     "line. An empty line means that there is no translation.",
 )
 @options.of(EvaluationSettings)
-@click.option(
-    "-o",
-    "--output",
-    type=FILE,
-    help="Table (TSV) to write the summary to.",
-)
+@click.option("-o", "--output", type=FILE, help="Table (TSV) to write the summary to.")
 @options.path(
     "--tables", PATH, "Folder to write the tables by language to, NAME/evaluation.tsv and others."
 )
 def evaluate(
-    tokenizers: tuple[str, ...],
-    splits: tuple[str, ...],
-    corpora: Path | None,
-    text: tuple[str, ...],
-    languages: list[str] | None,
-    parallel: str | None,
-    output: Path | None,
-    tables: Path | None,
-    **fields: Any,
+    tokenizers: tuple[str, ...], splits: tuple[str, ...], text: tuple[str, ...], **given: Any
 ) -> None:
     """Measure tokenizers on text, and print a row for each.
 
@@ -317,17 +304,7 @@ def evaluate(
     from vocap.tokenizers.evaluate import name_tokenizers
     from vocap.tokenizers.summary_text import gate_lines, summary_lines
 
-    found = measure(
-        name_tokenizers(tokenizers),
-        split=splits,
-        corpora=corpora,
-        text=parse_files(text),
-        languages=languages,
-        parallel=parallel,
-        output=output,
-        tables=tables,
-        **fields,
-    )
+    found = measure(name_tokenizers(tokenizers), split=splits, text=parse_files(text), **given)
     click.echo("\n".join(summary_lines(found)))
-    if fields.get("gates"):
+    if given.get("gates"):
         click.echo("\n" + "\n".join(gate_lines(found)))

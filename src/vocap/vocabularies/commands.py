@@ -13,11 +13,10 @@ from typing import Any
 import click
 
 from vocap import options
-from vocap.errors import VocapError, log
+from vocap.errors import log
 from vocap.files.io import aligned
 from vocap.options import ANY_FOLDER, FILE, PATH
 from vocap.tables.curve import Point, outline, write_points
-from vocap.unigram.text_settings import COVERAGE, TextSettings
 from vocap.unigram.training_settings import UnigramTraining
 from vocap.vocabularies.settings import LadderTraining
 
@@ -32,28 +31,17 @@ NUMBERS = ("ALP", "held-out", "tokens/line")
     required=True,
     help="Number of ids of the model, <unk>, <s> and </s> included.",
 )
-@click.option(
-    "--train",
-    "train_path",
-    type=FILE,
-    required=True,
-    help="Training text with one sentence on each line.",
+@options.path("--train", FILE, "Training text with one sentence on each line.", required=True)
+@options.path(
+    "--heldout", click.Path(True, path_type=Path), "Held-out text. It may be empty.", required=True
 )
-@options.path("--heldout", FILE, "Held-out text. The file may be empty.", required=True)
 @options.path("--models", ANY_FOLDER, "Folder to write {size}.model to.", required=True)
 @options.path("--point", FILE, "Table to write, with the curve's row of this size.", required=True)
 @options.of(UnigramTraining, "coverage")
 @options.threads("Number of threads. Another number can change the pieces.")
 @options.text_options
 def train_one_size(
-    size: int,
-    train_path: Path,
-    heldout: Path,
-    models: Path,
-    point: Path,
-    threads: int,
-    text: TextSettings,
-    coverage: float = COVERAGE,
+    size: int, train: Path, heldout: Path, models: Path, point: Path, **given: Any
 ) -> None:
     """Train one unigram model, and measure its ALP on all training and held-out lines.
 
@@ -62,26 +50,16 @@ def train_one_size(
     from vocap.vocabularies.models import write_model
     from vocap.vocabularies.single_size import train_size
 
-    if not heldout.exists():
-        raise VocapError(f"{heldout}: no such file; give held-out lines, or an empty file")
-    row, model = train_size(
-        train_path, heldout, size, coverage=coverage, threads=threads, text=text
-    )
+    row, model = train_size(train, heldout, size, **given)
     models.mkdir(parents=True, exist_ok=True)
     write_model(models / f"{size}.model", model)
     write_points(point, [row])
     found = f"ALP {row.alp:.3f}, held-out {row.alp_heldout}" if row.ok else row.status
-    log.info("%s: size %d: %s", train_path, size, found)
+    log.info("%s: size %d: %s", train, size, found)
 
 
 @click.command()
-@click.option(
-    "--train",
-    "train_path",
-    type=FILE,
-    required=True,
-    help="The text that the models were trained on.",
-)
+@options.path("--train", FILE, "The text that the models were trained on.", required=True)
 @options.path("--models", ANY_FOLDER, "Folder with {size}.model.", required=True)
 @options.output(FILE, "Table to write the curve to.")
 @options.path(
@@ -95,29 +73,13 @@ def train_one_size(
 )
 @click.argument("points", nargs=-1, required=True, type=FILE)
 @options.text_options
-def curve(
-    train_path: Path,
-    models: Path,
-    output: Path,
-    characters: Path,
-    index: Path,
-    points: tuple[Path, ...],
-    text: TextSettings,
-) -> None:
+def curve(**given: Any) -> None:
     """Join the tables of one language's sizes into its curve. The command also indexes
     its pieces and counts its characters. POINTS are the tables of vocap train.
     """
     from vocap.vocabularies.single_size import join_sizes
 
-    join_sizes(
-        train_path,
-        models,
-        points,
-        output=output,
-        characters=characters,
-        index=index,
-        text=text,
-    )
+    join_sizes(**given)
 
 
 @click.command()
@@ -156,7 +118,7 @@ def alp(model: Path, text: str, splits: tuple[str, ...], as_json: bool) -> None:
 )
 @options.path("--heldout", FILE, "Held-out text, whose ALP is measured under every model.")
 @options.of(LadderTraining, "threads", "memory", "coverage", "text", "counts")
-def ladder(train: Path, output: Path, sizes: str, heldout: Path | None, **fields: Any) -> None:
+def ladder(train: Path, output: Path, **given: Any) -> None:
     """Train models of all sizes on TRAIN at once, and measure their ALP.
 
     TRAIN is text with one sentence on each line, or a file of records, which the ending
@@ -167,13 +129,7 @@ def ladder(train: Path, output: Path, sizes: str, heldout: Path | None, **fields
     """
     from vocap.vocabularies.ladder import train_ladder
 
-    trained = train_ladder(
-        train,
-        output,
-        sizes=sizes,
-        heldout=heldout,
-        **fields,
-    )
+    trained = train_ladder(train, output, **given)
     for line in (*_curve_lines(trained.points, output / "curve.tsv"), *_outline(trained.points)):
         click.echo(line)
 
