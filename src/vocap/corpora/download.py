@@ -5,15 +5,12 @@ in a later one.
 import json
 import re
 import time
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
 import requests
-from requests.adapters import HTTPAdapter
 from tqdm import tqdm
-from urllib3 import Retry
-from urllib3.exceptions import HTTPError, MaxRetryError
+from urllib3.exceptions import HTTPError
 
 from vocap import __version__
 from vocap.errors import SettingError, UsageError, VocapError, log
@@ -24,10 +21,8 @@ BACKOFF_S = 1.0
 LONGEST_WAIT_S = 300  # that a server may ask for
 _CHUNK = 1 << 16
 # HTTPError: of the body, which requests leaves to urllib3
-_CUT = (
-    requests.ConnectionError,
-    HTTPError,
-)
+_CUT = (requests.ConnectionError, requests.Timeout, HTTPError)
+_PASSING = (408, 429, 500, 502, 503, 504)  # states of HTTP that may pass
 
 
 def download(
@@ -92,12 +87,9 @@ class _Part:
         self._note = output.with_name(output.name + ".part.json")
         self.url = url
         self.version = self.total = None
-        with suppress(FileNotFoundError, ValueError, KeyError):
-            note = json.loads(self._note.read_bytes())
-            if note["url"] == url:
-                self.version, self.total = note["version"], note["total"]
-        if not self.version:
-            self.restart(None, None)
+        note = json.loads(self._note.read_bytes()) if self._note.exists() else {}
+        if note.get("url") == url:
+            self.version, self.total = note["version"], note["total"]
 
     @property
     def size(self) -> int:
@@ -122,57 +114,34 @@ class _Part:
         """Fetch what is not there yet; raises errors of requests and urllib3 once
         attempts bring nothing more.
         """
-        passing = (408, 429, 500, 502, 503, 504)  # states that may pass
-        retry = Retry(
-            RETRIES,
-            status_forcelist=passing,
-            backoff_factor=BACKOFF_S,
-            retry_after_max=LONGEST_WAIT_S,
-        )
-        failures, best = 0, self.size
-        with (
-            requests.Session() as session,
-            tqdm(desc=self.path.stem, unit="B", unit_scale=True, disable=None) as bar,
-        ):
-            session.headers.update(
-                {"User-Agent": f"vocap/{__version__}", "Accept-Encoding": "identity"}
-            )
-            for scheme in ("http://", "https://"):
-                session.mount(scheme, HTTPAdapter(max_retries=retry))
+        failures = best = 0
+        with tqdm(desc=self.path.stem, unit="B", unit_scale=True, disable=None) as bar:
             while True:
                 try:
-                    return self._attempt(session, limit_bytes, timeout_s, bar)
+                    return self._attempt(limit_bytes, timeout_s, bar)
                 except _CUT as error:
                     # a connection that is cut after it brought bytes is no reason to
                     # stop
                     failures = 0 if self.size > best else failures + 1
                     best = max(best, self.size)
-                    if failures > RETRIES or isinstance(error.args[0], MaxRetryError):
+                    if failures > RETRIES:
                         raise
                     log.warning(
                         "%s: %s; again from byte %s", self.url, _reason(error), f"{self.size:,}"
                     )
                     time.sleep(BACKOFF_S * 2**failures)
 
-    def _attempt(
-        self,
-        session: requests.Session,
-        limit_bytes: int | None,
-        timeout_s: float,
-        bar: "tqdm[NoReturn]",
-    ) -> None:
+    def _attempt(self, limit_bytes: int | None, timeout_s: float, bar: "tqdm[NoReturn]") -> None:
         """One request from the end of the file on."""
         if not self.version:
             self.restart(None, None)
         start = self.size
-        headers: dict[str, str | None] = {}
-        if start or limit_bytes is not None:
-            headers["Range"] = f"bytes={start}-" + (
-                str(limit_bytes - 1) if limit_bytes is not None else ""
-            )
-        if start:
+        headers = {"User-Agent": f"vocap/{__version__}", "Accept-Encoding": "identity"}
+        if start or limit_bytes:
+            headers["Range"] = f"bytes={start}-{limit_bytes - 1 if limit_bytes else ''}"
+        if start and self.version:
             headers["If-Range"] = self.version
-        with session.get(self.url, headers=headers, stream=True, timeout=timeout_s) as response:
+        with requests.get(self.url, headers=headers, stream=True, timeout=timeout_s) as response:
             self._position(response, start)
             bar.total, bar.n = self.total, self.size
             with open(self.path, "ab") as file:
@@ -186,29 +155,27 @@ class _Part:
         """Bring the file to the start of the response's body: its end, or an empty
         file.
         """
-        etag = response.headers.get("ETag", "")
-        version = (
-            etag if etag and not etag.startswith("W/") else response.headers.get("Last-Modified")
-        )
-        place = re.fullmatch(r"bytes (\d+)-\d+/(\d+|\*)", response.headers.get("Content-Range", ""))
-        if response.status_code == 200:  # Range ignored, or another version than the one begun
-            length = response.headers.get("Content-Length", "")
+        headers, status = response.headers, response.status_code
+        etag = headers.get("ETag", "W/")
+        version = headers.get("Last-Modified") if etag.startswith("W/") else etag
+        place = re.fullmatch(r"bytes (\d+)-\d+/(.+)", headers.get("Content-Range", ""))
+        length = place[2] if place else headers.get("Content-Length", "")
+        answer = f"{status} {response.reason}"
+        if status in _PASSING:
+            wait = headers.get("Retry-After", "0")
+            time.sleep(min(LONGEST_WAIT_S, int(wait) if wait.isdecimal() else 0))
+            raise requests.ConnectionError(answer)
+        # Range ignored, or another version than the one begun; or its beginning
+        if status == 200 or (status == 206 and place and not start):
             self.restart(version, int(length) if length.isdecimal() else None)
-        elif response.status_code == 206 and place and not start:
-            self.restart(version, int(place[2]) if place[2] != "*" else None)
-        elif response.status_code == 416 or (response.status_code == 206 and place):
-            if not place or int(place[1]) != start or (version and version != self.version):
-                self.restart(None, None)
-                raise requests.ConnectionError(
-                    "the file changed while it was fetched; starting over"
-                )
-        else:
-            answer = f"{response.status_code} {response.reason}"
-            remedy = (
-                "check the address and the code of the language in it; dated dumps go away "
-                "after some weeks"
+        elif status not in (206, 416):
+            raise VocapError(
+                f"{self.url}: {answer}; check the address and the code of the language in it; "
+                "dated dumps go away after some weeks"
             )
-            raise VocapError(f"{self.url}: {answer}; {remedy}")
+        elif not place or int(place[1]) != start or version not in (None, self.version):
+            self.restart(None, None)
+            raise requests.ConnectionError("the file changed while it was fetched; starting over")
 
 
 def _reason(error: Exception) -> object:
