@@ -16,7 +16,7 @@ from pathlib import Path
 from vocap.config import Settings
 from vocap.corpora.settings import resolve_all
 from vocap.errors import VocapError
-from vocap.finetuning.settings import Grid, input_length, settings_of
+from vocap.finetuning.settings import Grid, input_length
 from vocap.finetuning.tasks import (
     ENGLISH,
     SPLITS,
@@ -26,7 +26,7 @@ from vocap.finetuning.tasks import (
     first_task,
     predicted_sets,
 )
-from vocap.forecast.needs import known_amount, model_of_job, needs_of, tokenizer_rows
+from vocap.forecast.needs import known_amount, model_of_job, needs_of, recipe_of
 from vocap.forecast.texts import MB, LanguageText
 from vocap.pretraining.settings import Recipe, count_parameters, encoder_operations, estimate_memory
 from vocap.stages import STAGES
@@ -146,11 +146,10 @@ class Workload:
         """The text that a job reads: of downloads, of fine-tuning, or of languages."""
         if job.rule == "fetch_file":
             return (self.settings.downloads[job.wildcards["download"]].bytes or 0) / MB
-        if job.rule == "encode":
-            sizes = self.sizes_of(job.wildcards["training"], studied_language(job))
-            return _windows(job.wildcards["training"]) * sum(sizes.values()) / MB
-        if job.rule == "score":
-            return self._scored_mb(job)
+        if job.rule in ("encode", "score"):
+            training = job.wildcards.get("training") or TASKS[job.wildcards["task"]].training
+            sizes = self.sizes_of(training, studied_language(job))
+            return _windows(training) * sum(sizes.values()) / MB
         texts = [self.texts[lang] for lang in self._languages(job)]
         if job.rule.startswith(("sample", "merge")):
             return sum(text.read_mb for text in texts)
@@ -171,23 +170,15 @@ class Workload:
 
     def _exported(self, job: PlannedJob) -> float:
         """Parameters of all models that a training writes, those of `export_steps` too."""
-        model, rows = self.recipe(job)
+        model, rows = recipe_of(job.rule, job.wildcards, self.settings)
         each = count_parameters(model.shape, rows, model.causal)
         return each * (1 + len(model.export_steps))
-
-    def recipe(self, job: PlannedJob) -> tuple[Recipe, int]:
-        """The settings of a pre-training, and the rows of its tokenizer."""
-        if job.rule == "studied_model":
-            rows = tokenizer_rows(job.rule, job.wildcards, self.settings)
-            return self.settings.correlation.model, rows
-        model = self.settings.pretraining.models[job.wildcards["name"]]
-        return model, self.settings.rows(model.tokenizer)
 
     def gpu_memory_mb(self, job: PlannedJob) -> float:
         """What a pre-training holds on a GPU; 0 of other jobs."""
         if job.rule not in PRETRAINING:
             return 0.0
-        model, rows = self.recipe(job)
+        model, rows = recipe_of(job.rule, job.wildcards, self.settings)
         half = model.precision != "fp32"
         held = estimate_memory(model, rows, self.settings.pretraining.block, half)
         return sum(held.values()) / MB
@@ -197,14 +188,15 @@ class Workload:
         other jobs.
         """
         if job.rule in PRETRAINING:
-            return operations(*self.recipe(job), self.settings.pretraining.block)
+            recipe = recipe_of(job.rule, job.wildcards, self.settings)
+            return operations(*recipe, self.settings.pretraining.block)
         if job.rule == "code_length":
             return self._coding_operations(job)
         return FINETUNING * self._tuning_operations(job) if job.rule == "finetune" else 0.0
 
     def _coding_operations(self, job: PlannedJob) -> float:
         """Forward, of held-out and parallel lines, and the whole output layer."""
-        model, rows = self.recipe(job)
+        model, rows = recipe_of(job.rule, job.wildcards, self.settings)
         texts = self.texts.values()
         size = 2 * sum(min(text.heldout, CODED_LINES) * text.line_bytes for text in texts)
         operation = encoder_operations(model.shape, 1, True) / 3 + 2 * model.shape.width * rows
@@ -232,19 +224,6 @@ class Workload:
         read = epochs * share * learnt + (looks * looked + sum(sizes.values()) - learnt) / 3
         operation = encoder_operations(model.shape, input_length(recipe, model.longest))
         return _windows(training) * read / BYTES_PER_TOKEN * operation
-
-    def _scored_mb(self, job: PlannedJob) -> float:
-        """The files that predictions are held against, for each run."""
-        settings, task = self.settings, TASKS[job.wildcards["task"]]
-        studied = studied_language(job)
-        seeds = settings.correlation.seeds if studied else settings.finetuning.seeds
-        runs = settings_of(settings.finetuning.recipes[task.training], seeds)
-        predicted = [
-            size
-            for found, size in self.sizes_of(task.training, studied).items()
-            if found.task.name == task.name and found.split != "train"
-        ]
-        return sum(predicted) * len(runs) / MB
 
     def sizes_of(self, training: str, language: str | None = None) -> dict[DataSet, float]:
         """Bytes, unpacked, of the files of a training; of one `language` in the

@@ -22,7 +22,7 @@ from pathlib import Path
 from vocap.config import Settings
 from vocap.errors import UsageError
 from vocap.files.io import read_tsv
-from vocap.pretraining.settings import count_parameters
+from vocap.pretraining.settings import Recipe, count_parameters
 from vocap.workflow.tuned import TunedModel, studied_model, tuned_model
 
 MILLION = 1e6
@@ -95,13 +95,18 @@ def known_amount(name: str, rule: str, wildcards: Mapping[str, str], settings: S
         return float(most) / MILLION
     if name == "ids":
         return tokenizer_rows(rule, wildcards, settings) / MILLION
-    if name != "parameters":
-        raise ValueError(f"no amount {name}")
-    if "tuned" in wildcards or rule == "studied_model":
+    if "tuned" in wildcards:
         return model_of_job(wildcards, settings).parameters / MILLION
-    model = settings.pretraining.models[wildcards["name"]]
-    rows = settings.rows(model.tokenizer)
+    model, rows = recipe_of(rule, wildcards, settings)
     return count_parameters(model.shape, rows, model.causal) / MILLION
+
+
+def recipe_of(rule: str, wildcards: Mapping[str, str], settings: Settings) -> tuple[Recipe, int]:
+    """The settings of a pre-training, and the rows of its tokenizer."""
+    if rule == "studied_model":
+        return settings.correlation.model, tokenizer_rows(rule, wildcards, settings)
+    model = settings.pretraining.models[wildcards["name"]]
+    return model, settings.rows(model.tokenizer)
 
 
 def tokenizer_rows(rule: str, wildcards: Mapping[str, str], settings: Settings) -> int:
@@ -117,8 +122,6 @@ def tokenizer_rows(rule: str, wildcards: Mapping[str, str], settings: Settings) 
 
 
 def model_of_job(wildcards: Mapping[str, str], settings: Settings) -> TunedModel:
-    """The model of a job of fine-tuning or of the correlation study."""
-    if "tuned" not in wildcards:
-        return studied_model(settings, wildcards["lang"], int(wildcards["size"]))
+    """The model of a job of fine-tuning."""
     _, name, *size = wildcards["tuned"].split("/")
     return studied_model(settings, name, int(*size)) if size else tuned_model(settings, name)

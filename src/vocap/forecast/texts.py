@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from vocap.allocation.inputs import uneven_lengths
-from vocap.allocation.settings import Allocation
 from vocap.config import Settings
 from vocap.corpora.sampling import heldout_count
 from vocap.corpora.settings import resolve_all
@@ -98,19 +98,15 @@ def check_totals(settings: Settings, texts: Mapping[str, LanguageText]) -> None:
             text = unicodedata.normalize("NFKC", text)
         counts, lines = Counter(text), max(1, text.count("\n"))
         per_line[code] = {one: count / lines for one, count in counts.items() if not one.isspace()}
-    # what each T leaves for pieces
-    totals: dict[str, tuple[Allocation | Joint, int, list[str]]] = {
-        f"allocation.{name}": (one, one.capacity, one.without)
-        for name, one in settings.allocation.items()
-    }
-    for name, entry in settings.tokenizers.items():
-        if isinstance(entry, Joint):
-            totals[f"tokenizers.{name}"] = entry, entry.total - settings.layout.rows, []
-    for name, (entry, capacity, without) in totals.items():
-        taking = [code for code in texts if code not in without]
+    for name, entry in _entries(settings).items():
+        if isinstance(entry, BytePair):
+            continue
+        taking = [code for code in texts if code not in getattr(entry, "without", ())]
+        # what T leaves for pieces
+        capacity = getattr(entry, "capacity", entry.total - settings.layout.rows)
         q = sampling_probabilities([texts[code].lines for code in taking], entry.alpha)
-        coverage = settings.vocabularies.coverage
         sampled = [per_line[code] for code in taking]
+        coverage = settings.vocabularies.coverage
         required = len(required_in_sample(sampled, q.tolist(), coverage))
         if required > capacity:
             raise VocapError(
@@ -118,6 +114,16 @@ def check_totals(settings: Settings, texts: Mapping[str, LanguageText]) -> None:
                 "characters at the beginning of the texts must be pieces; raise total, or leave "
                 "out languages"
             )
+
+
+def _entries(settings: Settings) -> dict[str, Any]:
+    """Allocations, JOINT and byte-pair encoding, by their keys: those with a T."""
+    found: dict[str, Any] = {f"allocation.{name}": one for name, one in settings.allocation.items()}
+    return found | {
+        f"tokenizers.{name}": one
+        for name, one in settings.tokenizers.items()
+        if isinstance(one, Joint | BytePair)
+    }
 
 
 def warn_of_lines(settings: Settings, texts: Mapping[str, LanguageText]) -> list[str]:
@@ -152,17 +158,16 @@ def warn_of_totals(settings: Settings, reach: Mapping[str, float]) -> list[str]:
     byte-pair encoding, which takes rarer pieces too, above `BPE_REACH` times that sum.
     """
     pieces = sum(reach.values())
-    entries: list[tuple[str, Allocation | Joint | BytePair, float]] = [
-        (name, entry, pieces) for name, entry in settings.allocation.items()
-    ]
-    for name, one in settings.tokenizers.items():
-        if isinstance(one, Joint | BytePair):
-            entries.append((name, one, pieces if isinstance(one, Joint) else BPE_REACH * pieces))
+    entries = _entries(settings)
+    most = {
+        name: BPE_REACH * pieces if isinstance(entry, BytePair) else pieces
+        for name, entry in entries.items()
+    }
     return [
         f"{name}: T = {entry.total:,} is above the pieces that the text gives, about "
-        f"{most:,.0f}; bring more text, or lower total"
-        for name, entry, most in entries
-        if entry.total > most
+        f"{most[name]:,.0f}; bring more text, or lower total"
+        for name, entry in entries.items()
+        if entry.total > most[name]
     ]
 
 
