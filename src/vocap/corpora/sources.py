@@ -475,20 +475,13 @@ def resolve(name: str, source: Source, language: Language) -> Resolved:
     )
     if language.code in source.missing:
         raise UsageError(f"{key}: it has no text in {language.name} ({language.code}): {remedy}")
-    if language.code in source.codes:
-        code = source.codes[language.code]
-    elif source.code_column is None:
-        code = language.code
-    else:
-        code = language.facts.get(source.code_column, "")
-        if not code:
-            raise UsageError(
-                f"{key}.code_column: the table of languages has no {source.code_column!r} for "
-                f"{language.code}; fill it in, or write the source's code under {key}.codes"
-            )
-    if not code or re.search(r"[/{}<>\x00-\x1f]", code) or code in (".", ".."):
+    column = source.code_column
+    own = language.facts.get(column, "") if column else language.code
+    code = source.codes.get(language.code, own)
+    if not code:
         raise UsageError(
-            f"{key}.codes.{language.code}: {code!r} cannot be a code; it becomes part of a path"
+            f"{key}.code_column: the table of languages has no {column!r} for {language.code}; "
+            f"fill it in, or write the source's code under {key}.codes"
         )
     paths = source.paths_of(code)
     return Resolved(name, language.code, code, source, paths, language.script)

@@ -74,20 +74,14 @@ def find_texts(
     named or a language has no text, VocapError for a missing file.
     """
     files: dict[str, Any] = {code: repeatable(text) for code, text in named.items()}
-    if corpora is None and not files:
-        raise UsageError("no text: give text of each language, or corpora, a folder of theirs")
-    if corpora is not None and not corpora.is_dir():
-        raise VocapError(
-            f"{corpora}: no such folder; corpora has {{language}}/train.txt and heldout.txt"
-        )
-    present = (
-        sorted(path.parent.name for path in corpora.glob("*/heldout.txt"))
-        if corpora is not None
-        else []
-    )
+    paths = [] if corpora is None else corpora.glob("*/heldout.txt")
+    present = sorted(path.parent.name for path in paths)
     codes = list(languages) if languages is not None else list(dict.fromkeys([*files, *present]))
     if not codes:
-        raise VocapError(f"{corpora}: no {{language}}/heldout.txt in it; run vocap sample first")
+        where = f"{corpora}: no {{language}}/heldout.txt in it" if corpora else "no text"
+        raise UsageError(
+            f"{where}: give text of each language, or corpora, the folder of vocap sample"
+        )
     texts: dict[str, dict[str, Named | Path]] = {}
     for code in codes:
         if code in files:

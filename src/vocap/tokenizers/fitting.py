@@ -150,20 +150,14 @@ def read_models(
     should have given, and where two models normalise text differently.
     """
     models, normalizer, trained = {}, None, None
-    names: dict[str, Path | str] = {}
+    names: dict[str, str] = {}
     for language, size in chosen.sizes.items():
         model = model_of(vocabularies, language, size)
         path = names[language] = (
-            model if isinstance(model, Path) else f"the model of {language} of size {size}"
+            str(model) if isinstance(model, Path) else f"the model of {language} of size {size}"
         )
-        if isinstance(model, Path) and not model.is_file():
-            raise VocapError(
-                f"{path}: no such model, but the allocation chose {language} at "
-                f"{chosen.sizes[language]}; "
-                f"train that size, or {REMEDY} on the models there are"
-            )
         proto = read_model(model)
-        contents = layouts.read_contents(proto, str(path))
+        contents = layouts.read_contents(proto, path)
         models[language] = dict(zip(contents.pieces, contents.scores.tolist(), strict=True))
         if normalizer is None:
             normalizer, trained, first = proto.normalizer_spec, proto.trainer_spec, path
@@ -272,7 +266,13 @@ def fit_pieces(
     pieces, symbols = list(owners), list(settings.user_defined_symbols)
     fitted = mixture(pieces, models, weights)
     fitted = np.where(np.isnan(fitted), np.nanmin(fitted, initial=0.0) - UNLISTED, fitted)
-    excess = _excess(pieces, settings, free)
+    excess = settings.other_rows(pieces) - free
+    if excess < 0:
+        raise UsageError(
+            f"the allocation leaves {free} rows free, byte fallback and symbols take "
+            f"{free + excess} of them; give them as for the allocation, or allocate again with "
+            f"other_rows {free + excess}"
+        )
     kept, dropped = drop_excess(pieces, fitted, symbols, excess, layout.rows + free)
 
     # the model, with shadowed pieces raised
@@ -323,20 +323,6 @@ def _with_scores(proto: "ModelProto", scores: Mapping[str, float]) -> "ModelProt
     return copy
 
 
-def _excess(pieces: Sequence[str], settings: TextSettings, free: int) -> int:
-    """The rows that bytes and symbols take beyond the `free` ones: so many pieces must go.
-
-    Raises UsageError where they take fewer.
-    """
-    needed = settings.other_rows(pieces)
-    if needed < free:
-        raise UsageError(
-            f"the allocation leaves {free} rows free, byte fallback and symbols take {needed} of "
-            f"them; give them as for the allocation, or allocate again with other_rows {needed}"
-        )
-    return needed - free
-
-
 def mixture(
     pieces: Sequence[str], models: Mapping[str, Mapping[str, float]], weights: Mapping[str, float]
 ) -> NDArray[np.float64]:
@@ -383,6 +369,6 @@ def drop_excess(
         by_string,
         key=lambda index: (not any(symbol in pieces[index] for symbol in symbols), scores[index]),
     )
-    dropped = by_worth[: max(excess, 0)]
+    dropped = by_worth[:excess]
     gone = set(dropped)
     return [index for index in pieces_left if index not in gone], dropped

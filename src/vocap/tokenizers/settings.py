@@ -45,26 +45,15 @@ def check_symbols(symbols: list[str], layout: IdLayout = XLM_R_LAYOUT) -> list[s
     ['<date>', '<url>']
     """
     for symbol in symbols:
-        if not symbol.strip():
+        if not symbol or any(one.isspace() or one == "\u2581" or one < " " for one in symbol):
             raise ValueError(
-                f"the symbol {symbol!r} is empty or only spaces; give at least one visible "
-                "character"
+                f"the symbol {symbol!r} is empty, or holds a space, U+2581, which stands for one, "
+                "or a control character; correct it"
             )
-        if any(
-            character.isspace() or character == "\u2581" or ord(character) < 32
-            for character in symbol
-        ):
+        if (count := [*symbols, *layout.names].count(symbol)) > 1:
             raise ValueError(
-                f"the symbol {symbol!r} holds a space, U+2581, which stands for one, or a control "
-                "character; remove it"
-            )
-        if symbol in layout.names:
-            raise ValueError(
-                f"{symbol!r} is a special token of every tokenizer already; remove it here"
-            )
-        if symbols.count(symbol) > 1:
-            raise ValueError(
-                f"the symbol {symbol!r} is given {symbols.count(symbol)} times; keep one"
+                f"the symbol {symbol!r} is given {count} times, special tokens of the layout "
+                "included; keep one"
             )
     return symbols
 

@@ -19,10 +19,10 @@ def summarize(settings: Settings) -> list[str]:
     # tokenizers and the report
     results = Path(settings.results)
     page = Path(settings.results, "report", "index.html")
-    made = {name: results / "tokenizers" / name for name in settings.tokenizers}
+    folders = [results / "tokenizers" / name for name in settings.tokenizers]
     made = {
-        name: folder
-        for name, folder in made.items()
+        folder.name: folder
+        for folder in folders
         if (folder / "huggingface" / "tokenizer.json").exists()
     }
     width, lines, short = max(map(len, made), default=0), [], []
@@ -33,11 +33,6 @@ def summarize(settings: Settings) -> list[str]:
         if asked and total < asked:
             short.append(f"{name} has {total:,} of the {asked:,} ids asked for")
     if made:
-        more = (
-            [f"  and {len(made) - SHOWN} more in {results / 'tokenizers'}"]
-            if len(made) > SHOWN
-            else []
-        )
         # the one that the report advises at the smallest T
         compared = page.with_name("tables") / "comparison.tsv"
         rows = read_tsv(compared) if compared.exists() else ()
@@ -45,7 +40,7 @@ def summarize(settings: Settings) -> list[str]:
         taken = next((name for name in advised if name in made), next(iter(made)))
         folder = made[taken] / "huggingface"
         load = f'Load {taken}: transformers.AutoTokenizer.from_pretrained("{folder}")'
-        lines = ["Tokenizers:", *lines[:SHOWN], *more, load]
+        lines = ["Tokenizers:", listed(lines, SHOWN, "\n"), load]
     lines += [f"Report: {page}"] if page.exists() else []
     # warnings
     stats = {
