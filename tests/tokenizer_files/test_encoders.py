@@ -3,13 +3,12 @@ refuses.
 """
 
 import json
-from base64 import b64encode
 
 import pytest
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 
 from tests.cases import read_cases
-from tests.tokenizer_files.factories import charsmap, train_model
+from tests.tokenizer_files.factories import train_model
 from tests.vocabularies.factories import make_text
 from vocap.errors import VocapError
 from vocap.tokenizer_files.encoders import load_encoder
@@ -102,23 +101,3 @@ def test_an_error_of_the_library_on_a_text_is_one_message(tmp_path):
     with pytest.raises(VocapError, match=r"tokenizer\.json: not a usable .*retry-limit") as error:
         encoder.encode_batch(["b", "a" * 60 + "c"])
     assert "\n" not in str(error.value)
-
-
-BROKEN = {
-    "too short": b"\0\0\0",
-    "empty": b"",
-    "claims more than it holds": charsmap([0, 0])[:6],
-    "leads nowhere": charsmap([1 << 30, 97]),
-}
-
-
-@pytest.mark.parametrize("name", BROKEN)
-@pytest.mark.parametrize("nested", [False, True])
-def test_a_broken_character_map_is_one_message_and_no_panic(tmp_path, capfd, name, nested):
-    definition = json.loads(unigram().to_str())
-    step = {"type": "Precompiled", "precompiled_charsmap": b64encode(BROKEN[name]).decode()}
-    definition["normalizer"] = {"type": "Sequence", "normalizers": [step]} if nested else step
-    (tmp_path / "tokenizer.json").write_text(json.dumps(definition))
-    with pytest.raises(VocapError, match=r"tokenizer\.json: not a usable Hugging Face tokenizer"):
-        load_encoder(tmp_path).encode_batch(["a"])
-    assert capfd.readouterr() == ("", "")

@@ -1,11 +1,15 @@
 """Characters that no id stands for, against the definition: what was taken away by hand."""
 
+import json
+
 import pytest
 import sentencepiece
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 
-from tests.tokenizer_files.factories import train_model
+from tests.tokenizer_files.factories import parse, train_model
 from vocap.tokenizer_files.encoders import HuggingFaceEncoder, SentencePieceEncoder, find_unknown
+from vocap.tokenizer_files.export import normalizer_of
+from vocap.tokenizer_files.unknown import STEPS, begins_as_known
 
 BARE = normalizers.Sequence([normalizers.NFD(), normalizers.StripAccents()])
 PRINTABLE = [chr(code) for code in range(0x20, 0x7F)]
@@ -86,6 +90,12 @@ def test_what_rules_of_sentencepiece_delete_counts(tmp_path):
     rules.write_text("0062\t\n", encoding="utf-8")  # the letter b
     encoder = train("char", normalization_rule_tsv=str(rules))
     assert encoder.processor.encode("b") == [] and unknown(encoder, "boat") == ("b", 1)
+
+
+def test_the_steps_of_an_export_are_known_to_keep_text():
+    steps = json.loads(normalizer_of(parse(train_model())).__getstate__())["normalizers"]
+    assert len(steps) == STEPS and begins_as_known([*steps, "one behind"])
+    assert not begins_as_known(["one before", *steps])
 
 
 def test_the_bytes_behind_no_id_are_dropped_ones_of_the_round_trip_too():

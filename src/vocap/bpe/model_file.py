@@ -23,7 +23,7 @@ from vocap.errors import VocapError
 from vocap.files.io import read_object, write_json, write_text
 from vocap.tokenizer_files import CHAT_TEMPLATE
 from vocap.tokenizer_files.card import About
-from vocap.tokenizer_files.encoders import check_charsmaps, definition_model, refusals, roles_of
+from vocap.tokenizer_files.encoders import definition_model, refusals, roles_of
 from vocap.tokenizer_files.export import (
     NOTHING,
     configuration,
@@ -62,7 +62,6 @@ class BpeFile:
         the library refuses it.
         """
         with refusals(self.path):
-            check_charsmaps(self.definition)
             return Tokenizer.from_str(json.dumps(self.definition, ensure_ascii=False))
 
 

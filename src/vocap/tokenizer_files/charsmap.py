@@ -42,11 +42,6 @@ def read_charsmap(blob: bytes) -> dict[str, str]:
     return rules
 
 
-def holds_rules(blob: bytes) -> bool:
-    """Whether a character map has any rule. Raises IndexError for a broken one."""
-    return any(len(leaves) for leaves, *_ in _levels(blob))
-
-
 def last_characters(blob: bytes) -> set[str]:
     """The characters that end a key of a character map: text that holds none of them
     holds no key.
@@ -77,8 +72,6 @@ def _levels(
     while len(nodes):
         found = units[nodes]
         bases = nodes ^ ((found >> 10) << ((found & (1 << 9)) >> 6))  # DoubleArrayUnit::offset
-        if (bases | 0xFF).max() >= len(units):
-            raise IndexError("a node's children lie behind the end of the trie")
         leaves = np.flatnonzero(found & _LEAF)
         first = np.searchsorted(owners, bases)
         counts = np.searchsorted(owners, bases, "right") - first

@@ -8,12 +8,11 @@ starts without it.
 import json
 import os
 import re
-from base64 import b64decode
 from codecs import BOM_UTF8
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from itertools import chain, groupby
+from itertools import chain
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from vocap.errors import VocapError, one_line
 from vocap.files.io import read_object
 from vocap.tokenizer_files import EXPORTED, MASK, Cuts
-from vocap.tokenizer_files.model_file import BYTES, find_model, load_processor
+from vocap.tokenizer_files.model_file import BYTES, CONTROL, find_model, load_processor
 from vocap.tokenizer_files.ranks import (
     RANKS,
     TEKKEN,
@@ -33,9 +32,11 @@ from vocap.tokenizer_files.ranks import (
 )
 from vocap.tokenizer_files.unknown import (
     DELETING,
+    STEPS,
     UNKNOWN,
     Token,
     Unknown,
+    begins_as_known,
     deleted_by_rules,
     deleted_parts,
     with_unknown_token,
@@ -136,19 +137,10 @@ class HuggingFaceEncoder:
         return pieces
 
     @cached_property
-    def choose(self) -> "Callable[[str], Tokenizer]":
-        """Gives the tokenizer that encodes a line in the least time."""
-        from vocap.tokenizer_files.plain_text import choose_tokenizer
-
-        return choose_tokenizer(self.tokenizer)
-
-    @cached_property
     def _steps(self) -> str:
         """The steps that change and cut text, as JSON, without those of an export, which
         keep it.
         """
-        from vocap.tokenizer_files.plain_text import STEPS, begins_as_known
-
         steps = self.tokenizer.normalizer, self.tokenizer.pre_tokenizer
         normal, cut = (json.loads(step.__getstate__()) if step else {} for step in steps)
         if begins_as_known(normal.get("normalizers", [])):
@@ -208,21 +200,8 @@ class HuggingFaceEncoder:
         return Unknown(text, size, sum(number is None for number, *_ in lost))
 
     def encode_batch(self, lines: list[str]) -> list[list[int]]:
-        return [
-            ids
-            for tokenizer, some in groupby(lines, self.choose)
-            for ids in self._encode(tokenizer, [*some])
-        ]
-
-    def encode_with_all_steps(self, lines: list[str]) -> list[list[int]]:
-        """The same ids, by all steps of the normaliser, which `encode_batch` leaves out for
-        lines that they do not change.
-        """
-        return self._encode(self.tokenizer, lines)
-
-    def _encode(self, tokenizer: "Tokenizer", lines: list[str]) -> list[list[int]]:
         with refusals(self.path):
-            entries = tokenizer.encode_batch_fast(lines, add_special_tokens=False)
+            entries = self.tokenizer.encode_batch_fast(lines, add_special_tokens=False)
             return [entry.ids for entry in entries]
 
     def decode_batch(self, ids: list[list[int]]) -> list[str]:
@@ -280,21 +259,6 @@ def find_definition(path: Path) -> Path:
     return next((place for place in places if place.is_file()), path)
 
 
-def check_charsmaps(definition: Mapping[str, Any]) -> None:
-    """Raise an error for a broken character map of a tokenizer.json: the library prints
-    a panic besides.
-    """
-    from vocap.tokenizer_files.charsmap import holds_rules
-
-    steps = [definition.get("normalizer") or {}]
-    for step in steps:
-        steps += step.get("normalizers", ())
-        if step.get("type") == "Precompiled" and not holds_rules(
-            b64decode(step["precompiled_charsmap"])
-        ):
-            raise ValueError("a precompiled_charsmap without rules")
-
-
 def parse_encoder(definition: bytes, path: str | Path) -> HuggingFaceEncoder:
     """The encoder of the bytes of a tokenizer.json. Raises VocapError, naming `path`,
     for one that is refused.
@@ -306,7 +270,6 @@ def parse_encoder(definition: bytes, path: str | Path) -> HuggingFaceEncoder:
         content = json.loads(definition)
         if "model" not in content and {"config", "vocab"} <= content.keys():
             return HuggingFaceEncoder(read_tekken(Path(path), content), None, path)
-        check_charsmaps(content)
         model, tokenizer = content["model"], Tokenizer.from_buffer(definition)
         token, number = model.get("unk_token"), model.get("unk_id")
         return HuggingFaceEncoder(
@@ -400,21 +363,11 @@ def special_ids(path: str | Path, encoder: Encoder) -> tuple[dict[str, int], tup
             one["id"] for one in read_object(path).get("added_tokens") or () if one.get("special")
         }
     else:
-        model = encoder.processor
-        ids = {
-            "unk": model.unk_id(),
-            "bos": model.bos_id(),
-            "eos": model.eos_id(),
-            "pad": model.pad_id(),
-        }
-        ids = {role: number for role, number in ids.items() if number >= 0}
-        special = {
-            number
-            for number, control in enumerate(model.is_control(list(range(encoder.size))))
-            if control
-        }
-        if (mask := model.piece_to_id(MASK)) in special:
-            ids["mask"] = mask
+        from vocap.tokenizer_files.id_layout import role_ids
+
+        proto = proto_of(encoder)
+        ids = role_ids(proto)
+        special = {number for number, one in enumerate(proto.pieces) if one.type == CONTROL}
     return ids, tuple(sorted(special - set(ids.values())))
 
 

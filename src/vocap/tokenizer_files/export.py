@@ -307,7 +307,7 @@ def compare_forms(proto: Any, name: str, lines: Iterable[str], definition: Path)
     texts = list(lines)
     wanted = build_processor(proto, name).encode(texts, num_threads=1)
     encoder = HuggingFaceEncoder(Tokenizer.from_file(str(definition)), None)
-    for text, own, other in zip(texts, wanted, encoder.encode_with_all_steps(texts), strict=True):
+    for text, own, other in zip(texts, wanted, encoder.encode_batch(texts), strict=True):
         if own != other:
             pairs = enumerate(zip_longest(own, other))
             place = next(place for place, (one, two) in pairs if one != two)

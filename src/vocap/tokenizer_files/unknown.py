@@ -16,6 +16,7 @@ as spaces. Letters, marks, a tatweel, and characters of private use are text.
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 from unicodedata import normalize
 
@@ -36,6 +37,10 @@ STOCK_RULES = ("identity", "nfkc", "nfkc_cf", "nmt_nfkc", "nmt_nfkc_cf")
 DELETING = re.compile(
     '"(StripAccents|BertNormalizer|Precompiled|CharDelimiterSplit|Removed)"|"content": ""'
 )
+# the steps that `build_normalizer` gives for the table nmt_nfkc, which keep text: their
+# number and digest
+STEPS = 36
+DIGEST = "b66aec6bce123df87019bad6d686fe9f698316a93416c7c28d76fa062e2206e9"
 UNKNOWN = "\ufdd0unknown"  # with a noncharacter, so that no text is read as it
 # id, text, and place in a line; without an id, characters that are dropped
 Token = tuple[int | None, str, int, int]
@@ -49,6 +54,13 @@ class Unknown(NamedTuple):
     characters: str = ""
     size: int = 0
     dropped: int = 0
+
+
+def begins_as_known(steps: list[Any]) -> bool:
+    """Whether the steps of a normaliser begin with those of nmt_nfkc, with the dummy
+    prefix and spaces removed.
+    """
+    return sha256(json.dumps(steps[:STEPS]).encode()).hexdigest() == DIGEST
 
 
 def deleted_by_rules(spec: Any) -> re.Pattern[str] | None:
