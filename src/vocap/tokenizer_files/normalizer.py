@@ -31,7 +31,8 @@ hand. See docs/tokenizers.md.
 import functools
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, groupby
+from typing import TypeVar
 
 from tokenizers import Regex, normalizers
 
@@ -48,6 +49,8 @@ MAX_SINGLE_KEYS = 1000  # every key replaced on its own costs 0.2 microseconds a
 _JOINERS = (
     r"[^\p{L}\p{N}\p{P}\p{S}\p{Z}\p{Cc}\p{Co}]\x{e33}\x{eb3}\x{ff9e}\x{ff9f}\x{1f3fb}-\x{1f3ff}"
 )
+Group = TypeVar("Group")
+JOINER = "\u200d"
 _NFC, _NFD = normalizers.NFC(), normalizers.NFD()
 
 
@@ -103,15 +106,20 @@ def build_normalizer(
             # characters are deleted
             steps.append(normalizers.Prepend(codes.prefix))
             prefix = normalizers.Replace(codes.prefix, SPACE)
-        if len(rules) <= MAX_SINGLE_KEYS and _changed_without_rule(rules):
+        changed = _changed_without_rule(rules)
+        if changed and len(rules) <= MAX_SINGLE_KEYS:
             steps += replacements(rules, symbols, codes)
         else:
             hide, show = symbol_steps(
                 rules, symbols, codes, composing_characters(rules) | reordered_characters()
             )
-            joined, parted = _joiner_steps(rules, codes)
-            table = _charsmap_steps(rules, charsmap, codes)
-            steps += [*hide, *joined, *table, *parted, *show]
+            if not any(
+                JOINER in key for key in rules
+            ):  # clients in JavaScript change it in a table
+                code = codes.new()
+                hide.append(normalizers.Replace(JOINER, code))
+                show.insert(0, normalizers.Replace(code, JOINER))
+            steps += [*hide, *_charsmap_steps(rules, charsmap, codes, len(changed)), *show]
     if remove_extra_spaces:
         steps += [normalizers.Replace(Regex(" {2,}"), " "), normalizers.Replace(Regex(r"\A "), "")]
     if dummy_prefix:
@@ -126,33 +134,17 @@ def build_normalizer(
     return normalizers.Sequence(steps)
 
 
-def _joiner_steps(
-    rules: dict[str, str], codes: Codes
-) -> tuple[list[normalizers.Normalizer], list[normalizers.Normalizer]]:
-    """Steps before and after the table that keep a zero-width joiner out of it, where no
-    rule has one.
-
-    It changes nothing in `tokenizers`; clients in JavaScript put a space in its place,
-    whatever the table says.
-    """
-    joiner = "\u200d"
-    if any(joiner in key for key in rules):
-        return [], []
-    code = codes.new()
-    return [normalizers.Replace(joiner, code)], [normalizers.Replace(code, joiner)]
-
-
 def _charsmap_steps(
-    rules: dict[str, str], charsmap: bytes, codes: Codes
+    rules: dict[str, str], charsmap: bytes, codes: Codes, changed: int
 ) -> list[normalizers.Normalizer]:
+    """The steps of the table and of NFC; `changed`: the code points that NFC changes besides."""
     deleted = {key for key, value in rules.items() if len(key) == 1 and not value}
     separator = min(deleted, default="") or codes.new()
     single = single_keys(rules)
-    without = _changed_without_rule(rules)
-    if len(single) > MAX_SINGLE_KEYS or without:
+    if changed or len(single) > MAX_SINGLE_KEYS:
         raise VocapError(
             f"the model's normaliser differs from Unicode's NFC in {len(single)} rules and "
-            f"{len(without)} code points, too many for an export; train the model with nmt_nfkc"
+            f"{changed} code points, too many for an export; train the model with nmt_nfkc"
         )
     return [
         *(normalizers.Replace(key, rules[key]) for key in single),
@@ -177,8 +169,14 @@ def single_keys(rules: dict[str, str]) -> list[str]:
         return []
     mapped = SEPARATOR.join(several).translate(_single_rules(rules))
     composed = _NFC.normalize_str(mapped).split(SEPARATOR)
-    differing = [key for key, value in zip(several, composed, strict=True) if rules[key] != value]
-    return sorted(differing, key=lambda key: (-len(key), key))
+    return by_length(
+        key for key, value in zip(several, composed, strict=True) if rules[key] != value
+    )
+
+
+def by_length(texts: Iterable[str]) -> list[str]:
+    """The texts from the longest down, of equal length by code points."""
+    return sorted(texts, key=lambda text: (-len(text), text))
 
 
 def _changed_without_rule(rules: dict[str, str]) -> list[str]:
@@ -290,7 +288,7 @@ def symbol_steps(
     first = {key[0] for key in rules}
     if not hidden and not any(symbol[-1] in first for symbol in symbols):
         return [], []
-    longest = sorted(symbols, key=lambda symbol: (-len(symbol), symbol))
+    longest = by_length(symbols)
     hide: list[normalizers.Normalizer] = [
         normalizers.Replace(Regex(_behind(longest, _swallowing(rules, symbols))), codes.fence)
     ]
@@ -318,14 +316,13 @@ def _behind(symbols: Sequence[str], keys: Sequence[str]) -> str:
     ('(?<=\\x{3c}\\x{61}\\x{3e}|\\x{62}\\x{2b})', '(?:\\x{61}\\x{61})\\K')
     """
     taken = "|".join([*map(literal, symbols), *keys])
-    ends = {symbol[start:] for symbol in symbols for start in range(1, len(symbol))}
-    apart = not any(
-        other.startswith(end) or end.startswith(other) for end in ends for other in symbols
+    overlapping = any(
+        other.startswith(symbol[start:]) or symbol[start:].startswith(other)
+        for symbol in symbols
+        for other in symbols
+        for start in range(symbol == other, len(symbol))
     )
-    distinct = not any(
-        one != other and other.startswith(one) for one in symbols for other in symbols
-    )
-    return f"(?<={taken})" if apart and distinct and not keys else rf"(?:{taken})\K"
+    return rf"(?:{taken})\K" if keys or overlapping else f"(?<={taken})"
 
 
 def replacements(
@@ -335,9 +332,8 @@ def replacements(
     placeholders, then the values.
     """
     texts = rules | {symbol: symbol for symbol in symbols}
-    first, then = (sorted(some, key=lambda text: (-len(text), text)) for some in (symbols, rules))
-    found = "|".join(map(literal, dict.fromkeys((*first, *then))))
-    hidden = {text: codes.new() for text in sorted(texts, key=lambda text: (-len(text), text))}
+    found = "|".join(map(literal, dict.fromkeys([*by_length(symbols), *by_length(rules)])))
+    hidden = {text: codes.new() for text in by_length(texts)}
     return [
         normalizers.Replace(Regex(rf"(?:{found})\K"), codes.fence),
         *(normalizers.Replace(text + codes.fence, code) for text, code in hidden.items()),
@@ -357,11 +353,16 @@ def _swallowing(rules: dict[str, str], symbols: Sequence[str]) -> list[str]:
         starts |= new
         keys = {key for key in several if not starts.isdisjoint(key[1:])}
         new = {key[0] for key in keys}
-    firsts = defaultdict(set)  # of the keys by their other code points
-    for key in keys:
-        firsts[key[1:]].add(key[0])
-    ends = sorted(firsts, key=lambda end: (-len(end), end))
-    return [character_class(firsts[end]) + literal(end) for end in ends]
+    firsts = grouped((key[1:], key[0]) for key in keys)
+    return [character_class(firsts[end]) + literal(end) for end in by_length(firsts)]
+
+
+def grouped(pairs: Iterable[tuple[Group, str]]) -> dict[Group, frozenset[str]]:
+    """The second ones of pairs by their first ones."""
+    found = defaultdict(set)
+    for group, text in pairs:
+        found[group].add(text)
+    return {group: frozenset(texts) for group, texts in found.items()}
 
 
 NOTHING = r"[^\s\S]"  # matches nowhere
@@ -373,19 +374,10 @@ def character_class(characters: Iterable[str]) -> str:
     >>> character_class("acbx")
     '[\\x{61}-\\x{63}\\x{78}]'
     """
-    ranges: list[list[int]] = []
-    for code in sorted(map(ord, characters)):
-        if ranges and ranges[-1][1] == code - 1:
-            ranges[-1][1] = code
-        else:
-            ranges.append([code, code])
-    if not ranges:
-        return NOTHING
-    return (
-        "["
-        + "".join(f"\\x{{{a:x}}}" + (f"-\\x{{{b:x}}}" if b > a else "") for a, b in ranges)
-        + "]"
-    )
+    codes = enumerate(sorted(map(ord, characters)))
+    runs = [[code for _, code in run] for _, run in groupby(codes, lambda one: one[1] - one[0])]
+    ranges = [literal(chr(run[0])) + f"-\\x{{{run[-1]:x}}}" * (len(run) > 1) for run in runs]
+    return f"[{''.join(ranges)}]" if ranges else NOTHING
 
 
 def inside_keys(rules: dict[str, str]) -> str:
@@ -399,18 +391,11 @@ def inside_keys(rules: dict[str, str]) -> str:
     several = [key for key in rules if len(key) > 1]
     alternatives = []
     for length in range(1, max(map(len, several), default=1)):
-        # the code points after the first: the first ones
-        starts: dict[str, set[str]] = defaultdict(set)
-        for key in several:
-            if len(key) > length:
-                starts[key[1 : length + 1]].add(key[0])
-        # first ones, middle: last ones
-        endings: dict[tuple[frozenset[str], str], set[str]] = defaultdict(set)
-        for rest, first in starts.items():
-            endings[frozenset(first), rest[:-1]].add(rest[-1])
-        middles: dict[tuple[frozenset[str], frozenset[str]], set[str]] = defaultdict(set)
-        for (beginnings, middle), last in endings.items():
-            middles[beginnings, frozenset(last)].add(middle)
+        # the first code points by those after them; the last ones by the first ones and those
+        # between; those between
+        starts = grouped((key[1 : length + 1], key[0]) for key in several if len(key) > length)
+        endings = grouped(((firsts, rest[:-1]), rest[-1]) for rest, firsts in starts.items())
+        middles = grouped(((firsts, lasts), middle) for (firsts, middle), lasts in endings.items())
         for (firsts, lasts), between in middles.items():
             ends = character_class(lasts)
             if length <= 2:
