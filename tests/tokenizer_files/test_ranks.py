@@ -93,10 +93,8 @@ def test_an_export_is_read_back(tmp_path, split):
     assert back.encode_batch([*TEXT, *ODD]) == own.encode_batch([*TEXT, *ODD])
     assert back.size == own.size and back.pieces[0] is None
     (tmp_path / "out" / "encoding.json").unlink()
-    with pytest.raises(
-        VocapError, match=r"ranks.tiktoken, line 1: rank 4, and none has rank 0; .* encoding.json"
-    ):
-        load_encoder(tmp_path / "out", split)
+    alone = load_encoder(tmp_path / "out", split)
+    assert alone.pieces[:5] == [None, None, None, None, own.pieces[4]]
 
 
 def tekken(ranks, size, **config):
@@ -141,7 +139,7 @@ def test_damaged_tekken(tmp_path, ranks, config, said):
 def test_a_settings_file_without_an_expression(tmp_path, ranks):
     write(tmp_path, ranks, "ranks.tiktoken")
     (tmp_path / "encoding.json").write_text('{"special_tokens": {}}')
-    with pytest.raises(VocapError, match=r"encoding.json: needs pat_str"):
+    with pytest.raises(VocapError, match=r"encoding.json is not what"):
         load_encoder(tmp_path)
 
 

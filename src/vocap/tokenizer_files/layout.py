@@ -85,14 +85,8 @@ def lay_out(
 
     `normalizer_spec` is that of a trained model, so that text is normalised as in its
     training; `trained`: its `TrainerSpec`, of which the keys of `SHAPE` are kept, for
-    trainings that are to agree with it. Raises VocapError for two rows of one name, and
-    for a score that is no number.
+    trainings that are to agree with it. Raises VocapError for two rows of one name.
     """
-    scores = np.asarray(contents.scores, np.float64)
-    if infinite := [contents.pieces[place] for place in np.flatnonzero(~np.isfinite(scores))]:
-        raise VocapError(
-            f"the score of piece {infinite[0]!r} is not a finite number; every piece needs one"
-        )
     names = [*layout.names, *contents.controls, *contents.symbols, *contents.pieces]
     names += BYTES if contents.byte_fallback else ()
     if repeated := [name for name, times in Counter(names).items() if times > 1]:
@@ -111,7 +105,7 @@ def lay_out(
         add(name, 0.0, BYTE)
     for symbol in contents.symbols:
         add(symbol, 0.0, USER_DEFINED)
-    for score, piece in sorted(zip((-scores).tolist(), contents.pieces, strict=True)):
+    for score, piece in sorted(zip((-contents.scores).tolist(), contents.pieces, strict=True)):
         add(piece, -score, NORMAL)
     if layout.mask:
         add(MASK, 0.0, CONTROL)
@@ -242,20 +236,28 @@ def raise_shadowed(contents: Contents) -> tuple[np.ndarray, dict[str, list[str]]
     hold a user-defined symbol stay as they are: the symbol comes first.
     """
     table = lattice_scores(contents)
+    raised = _raise_above_splits(contents, contents.pieces, table)
+    return np.array([table[piece] for piece in contents.pieces]), raised
+
+
+def _raise_above_splits(
+    contents: Contents, pieces: Collection[str], table: dict[str, float]
+) -> dict[str, list[str]]:
+    """Raise those of `pieces` in `table` that their best split shadows; the pieces of their
+    splits.
+    """
     unknown = float(np.min(contents.scores)) - UNKNOWN_PENALTY
     # a beginning that scores less than the piece, whatever follows, shadows nothing: no
     # score is above the highest one, and no raised one unless that is nearly 0
     highest = max(table.values())
     raised = {}
-    for piece in sorted(contents.pieces, key=lambda piece: (len(piece), piece)):
-        if len(piece) < 2:
-            continue
+    for piece in sorted(pieces, key=lambda piece: (len(piece), piece)):
         least = table[piece] - highest if highest <= -STEP else -np.inf
         split, parts = best_split(piece, table, unknown, least)
         if split >= table[piece] and not any(symbol in piece for symbol in contents.symbols):
-            table[piece] = split + STEP
+            table[piece] = math.floor(split / STEP) * STEP + STEP
             raised[piece] = parts
-    return np.array([table[piece] for piece in contents.pieces]), raised
+    return raised
 
 
 def score_additions(contents: Contents, new: Mapping[str, float], share: float) -> dict[str, float]:
@@ -266,17 +268,11 @@ def score_additions(contents: Contents, new: Mapping[str, float], share: float) 
     of unknown characters depends; and, as in `raise_shadowed`, 2^-10 above the best
     split where that would win, shortest pieces first.
     """
-    lowest = float(np.min(contents.scores))
-    table = lattice_scores(contents)
+    lowest = math.ceil(float(np.min(contents.scores)) / STEP) * STEP
     shifted = round_scores(np.array(list(new.values())) + math.log(share))
-    own = dict(zip(new, np.maximum(shifted, math.ceil(lowest / STEP) * STEP).tolist(), strict=True))
-    for piece in sorted(own, key=lambda piece: (len(piece), piece)):
-        split, _ = best_split(piece, table, lowest - UNKNOWN_PENALTY)
-        table[piece] = (
-            max(own[piece], math.floor(split / STEP) * STEP + STEP)
-            if len(piece) > 1
-            else own[piece]
-        )
+    own = dict(zip(new, np.maximum(shifted, lowest).tolist(), strict=True))
+    table = lattice_scores(contents) | own
+    _raise_above_splits(contents, new, table)
     return {piece: table[piece] for piece in new}
 
 

@@ -14,12 +14,12 @@ import re
 from base64 import b64decode
 from collections.abc import Iterable, Mapping
 from functools import cache
-from itertools import chain, count
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vocap.errors import SettingError, UsageError, VocapError
-from vocap.files.io import read_object
+from vocap.files.written import read_written
 from vocap.tokenizer_files import REGEX, SPLITS, Cuts
 
 if TYPE_CHECKING:
@@ -67,35 +67,23 @@ def needs_cut(path: Path) -> bool:
 def read_ranks(path: Path, split: str | None = None) -> "tuple[Tokenizer, int]":
     """The `tokenizers.Tokenizer` of a file of ranks, and T; `split`: the name of a cut.
 
-    T counts the special tokens of encoding.json; text is never read as one. Raises
-    VocapError, naming file and line, for ranks that are damaged, or of no cut.
+    T counts the special tokens of encoding.json; text is never read as one. A rank that
+    no token has is an id without a piece. Raises VocapError, naming file and line, for
+    ranks that are damaged, or of no cut.
     """
     beside, special, expression = path.with_name(SETTINGS), [], None
     if beside.is_file():
-        try:
-            settings = read_object(beside)
-            special = [int(number) for number in settings["special_tokens"].values()]
-            expression = str(settings["pat_str"])
-        except (KeyError, AttributeError, TypeError, ValueError):
-            raise VocapError(
-                f"{beside}: needs pat_str, the expression of the cut, and special_tokens, the id "
-                "of each; export it again"
-            ) from None
+        settings = read_written(beside, "export --format tiktoken")
+        special, expression = list(settings["special_tokens"].values()), settings["pat_str"]
     elif split is None:
         raise VocapError(
             f"{path}: ranks of tiktoken do not say where text is cut; name the cut, split, "
-            f"one of {', '.join(SPLITS)}; o200k_base is cut by "
-            "o200k, cl100k_base by cl100k"
+            f"one of {', '.join(SPLITS)}; o200k_base is cut by o200k, cl100k_base by cl100k"
         )
-    lines = (
-        (f"line {number}", line)
-        for number, line in enumerate(path.read_bytes().split(b"\n"), start=1)
-        if line.strip()
-    )
-    tokens = read_tokens(path, lines, special)
-    return build_from_ranks(path, tokens, split or REGEX, expression), max(
-        *tokens.values(), *special
-    ) + 1
+    lines = enumerate(path.read_bytes().split(b"\n"), start=1)
+    tokens = read_tokens(path, ((f"line {at}", line) for at, line in lines if line.strip()))
+    size = max(*tokens.values(), *special) + 1
+    return build_from_ranks(path, tokens, split or REGEX, expression), size
 
 
 def read_tekken(path: Path, content: Mapping[str, Any]) -> "Tokenizer":
@@ -119,39 +107,23 @@ def read_tekken(path: Path, content: Mapping[str, Any]) -> "Tokenizer":
     return build_from_ranks(path, tokens, REGEX, config["pattern"])
 
 
-def read_tokens(
-    path: Path, entries: Iterable[tuple[str, bytes]], apart: Iterable[int] = ()
-) -> dict[bytes, int]:
-    """The rank of each token, checked; entries: a place, and a token in base64 and a rank.
-
-    All ranks from 0 on are there but for those `apart`, and so are all bytes.
-    """
+def read_tokens(path: Path, entries: Iterable[tuple[str, bytes]]) -> dict[bytes, int]:
+    """The rank of each token, checked; entries: a place, and a token in base64 and a rank."""
     tokens: dict[bytes, int] = {}
-    places: dict[int, str] = {}
+    ranks: set[int] = set()
     for place, entry in entries:
         try:
             written, rank = entry.split()
             token, number = b64decode(written, validate=True), int(rank)
         except ValueError:
             token, number = b"", -1
-        if not token or number < 0:
-            wrong = f"{entry[:40].decode(errors='replace')!r} is no token in base64 and a rank"
-        elif number in places:
-            wrong = f"rank {number} is that of {places[number]} too"
-        elif token in tokens:
-            wrong = f"the token of {places[tokens[token]]} again"
-        else:
-            tokens[token], places[number] = number, place
-            continue
-        raise VocapError(f"{path}, {place}: {wrong}; download it again")
-    known = {*places, *apart}
-    lost = next(number for number in count() if number not in known)
-    if following := min((number for number in places if number > lost), default=0):
-        raise VocapError(
-            f"{path}, {places[following]}: rank {following}, and none has rank {lost}; "
-            "download it again, or name the special tokens of such ids under special_tokens "
-            f"of {SETTINGS} beside it, with pat_str, the expression of the cut"
-        )
+        if not token or number < 0 or token in tokens or number in ranks:
+            raise VocapError(
+                f"{path}, {place}: {entry[:40].decode(errors='replace')!r} is no new token in "
+                "base64 with a new rank; download it again"
+            )
+        tokens[token] = number
+        ranks.add(number)
     if absent := [byte for byte in range(256) if bytes([byte]) not in tokens]:
         raise VocapError(f"{path}: no rank for the byte 0x{absent[0]:02X}; download it again")
     return tokens
