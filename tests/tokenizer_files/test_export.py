@@ -400,13 +400,11 @@ def test_a_line_with_other_ids_stops_the_export(tmp_path, place):
     if place == 200:
         run(vocap, *words)
         return
-    ids = own.encode(differs), other.encode(differs, add_special_tokens=False).ids
-    first = [one == two for one, two in zip(*ids, strict=False)].index(False)
     with pytest.raises(VocapError) as stopped:
         run(vocap, *words)
     assert (
-        f"it.model: SentencePiece and tokenizer.json give other ids for the line {differs!r}: "
-        f"from token {first + 1} on [{ids[0][first]}" in str(stopped.value)
+        f"it.model: SentencePiece and tokenizer.json give other ids for the line {differs!r}"
+        in (str(stopped.value))
     )
     assert sorted(path.name for path in tmp_path.iterdir()) == ["corpora", "it.model"]
 
