@@ -4,29 +4,22 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from vocap.adapt.adapted import Adapted
-from vocap.adapt.comparison import LineCheck
+from vocap.adapt.comparison import CHECK_COLUMNS, Checks, LineCheck
 from vocap.adapt.extend import Extended
+from vocap.files.io import aligned
 from vocap.unigram.usage import cell
 
-WORST_SHOWN = 5  # languages with most changed lines
+WORST_SHOWN = 5  # texts of other languages with most changed lines
 
 
 def trimmed_text(found: Adapted) -> str:
-    """What was kept, line by line what changed, and the model."""
+    """What was kept, text by text what changed, and the model."""
     counts = found.facts["kept_for"].items()
-    reasons = (f"{count:,} {reason}" for reason, count in counts if count)
-    shown = [f"kept: {', '.join(reasons)}"]
-    for (code, part), check in found.checks.items():
-        if check.lines:
-            note = f"{code} {part}: {check.identical:,} of {check.lines:,} lines as before"
-            if check.unforeseen is not None:
-                share = percentage(check.unforeseen, check.lines)
-                note += f"; {check.unforeseen:,} ({share}) use pieces that only this text kept"
-            shown += [note, *(f"  {example}" for example in check.examples)]
+    kept = ", ".join(f"{count:,} {reason}" for reason, count in counts if count)
     lines, identical = found.facts["lines_compared"], found.facts["lines_identical"]
     verdict = "all the same" if lines == identical else f"{lines - identical:,} differ"
-    shown.append(f"{lines:,} lines compared, {verdict}")
-    return "\n".join([*shown, *_model(found)])
+    ends = [f"{lines:,} lines compared, {verdict}", *_model(found)]
+    return "\n".join([f"kept: {kept}", *_table(found.checks), *ends])
 
 
 def extended_text(found: Extended, output: Path) -> str:
@@ -34,11 +27,31 @@ def extended_text(found: Extended, output: Path) -> str:
     in the folder `output`.
     """
     before, after = found.source.total, found.tokenizer.total
-    shown = [f"{output}: {before:,} + {after - before:,} = {after:,} ids, from {found.origin}"]
-    for (code, part), check in found.checks.items():
-        if code == found.language and check.lines:
-            shown.append(f"{code} {part}: {_effect(check)}")
-    return "\n".join([*shown, *_others(found), *_model(found)])
+    texts = {key: check for key, check in found.checks.items() if check.lines}
+    own = {key: check for key, check in texts.items() if key[0] == found.language}
+    others = {key: check for key, check in texts.items() if key not in own}
+    worst = sorted(others, key=lambda key: (others[key].identical / others[key].lines, key))
+    shown = [
+        f"{output}: {before:,} + {after - before:,} = {after:,} ids, from {found.origin}",
+        *_table({**own, **{key: others[key] for key in worst[:WORST_SHOWN]}}),
+        *(f"{code} {part}: {_effect(check)}" for (code, part), check in own.items()),
+    ]
+    return "\n".join([*shown, _others(others), *_model(found)])
+
+
+def _table(checks: Checks) -> Iterator[str]:
+    """Rows of comparison.tsv, and an example of each below them."""
+    rows = [
+        [*key, *map(_shown, check.cells()[:-1])] for key, check in checks.items() if check.lines
+    ]
+    yield from aligned([CHECK_COLUMNS[:-1], *rows], left=(0, 1))
+    for (code, part), check in checks.items():
+        for example in check.examples[:1]:
+            yield f"{code} {part}: {example}"
+
+
+def _shown(value: float | None) -> str:
+    return "" if value is None else f"{round(value, 4):,}"
 
 
 def _effect(check: LineCheck) -> str:
@@ -54,31 +67,18 @@ def _effect(check: LineCheck) -> str:
     return shown
 
 
-def _others(found: Extended) -> Iterator[str]:
+def _others(others: Checks) -> str:
     """The effect of the new pieces on the other languages."""
-    others = {
-        code: check
-        for (code, _), check in found.checks.items()
-        if code != found.language and check.lines
-    }
     if not others:
-        yield "no text of other languages was given: changes for them are not measured"
-        return
-    lines = sum(check.lines for check in others.values())
-    changed = lines - sum(check.identical for check in others.values())
-    before = sum(check.sums["paid_before"] for check in others.values())
-    after = sum(check.sums["paid_after"] for check in others.values())
-    moved = 100 * (after - before) / before if before else 0.0
-    line = (
-        f"{len(others)} other languages: {changed:,} of {lines:,} lines segmented differently "
-        f"({percentage(changed, lines)}), tokens {moved:+.3f} %"
+        return "no text of other languages was given: changes for them are not measured"
+    names = "lines_before", "identical", "paid_before", "paid_after"
+    lines, same, before, after = (
+        sum(check.sums[name] for check in others.values()) for name in names
     )
-    yield f"{line}; the most:" if changed else line
-    worst = sorted(others.items(), key=lambda pair: (pair[1].identical / pair[1].lines, pair[0]))
-    for code, check in worst[:WORST_SHOWN]:
-        if changed := check.lines - check.identical:
-            yield f"  {code}: {percentage(changed, check.lines)} of its lines"
-            yield from (f"    {example}" for example in check.examples[:1])
+    return (
+        f"{len({code for code, _ in others})} other languages: {lines - same:,} of {lines:,} lines "
+        f"segmented differently ({percentage(lines - same, lines)}), tokens {before:,} to {after:,}"
+    )
 
 
 def _model(found: Adapted) -> list[str]:
