@@ -56,7 +56,7 @@ def test_word_pieces_are_named(tmp_path, call):
     Tokenizer(models.WordPiece({"[UNK]": 0, "a": 1})).save(str(tmp_path / "tokenizer.json"))
     for line in ("trim --text=en={root}/en.txt {tmp}", "export {tmp}"):
         for name in ("", "/tokenizer.json"):
-            says = "a tokenizer of type WordPiece; only"
+            says = "a tokenizer of type WordPiece alone"
             refused(call, f"{line}{name} -o {{tmp}}/out", says)
 
 

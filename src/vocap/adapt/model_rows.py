@@ -151,11 +151,11 @@ def _name_left_out(
 
 def _check_tokenizer(definition: Path, ids: Mapping[str, int]) -> None:
     """Raise VocapError where a tokenizer.json, if it is there, has other ids."""
-    own = ids
-    if definition.is_file():
-        own = dict(parse_encoder(definition.read_bytes(), definition).ids)
-    for piece, number in (*ids.items(), *own.items()):
-        if not own.get(piece) == ids.get(piece) == number:
+    if not definition.is_file():
+        return
+    own = parse_encoder(definition.read_bytes(), definition).ids
+    for piece in {**ids, **own}:
+        if own.get(piece) != ids.get(piece):
             raise VocapError(
                 f"{definition}: {piece!r} has id {own.get(piece)} there and {ids.get(piece)} in "
                 "the tokenizer; name the model that was trained with this tokenizer, or the "

@@ -11,7 +11,8 @@ from typing import Annotated, Any
 
 from vocap.errors import SettingError
 
-PATHVAR = re.compile(r"<[a-z][a-z0-9_]*>")  # Snakemake's own path variables, as <results>
+# of wildcards, of Snakemake's own path variables (<results>) and of options; controls
+_MISREAD = re.compile(r"[{}\x00-\x1f\x7f]|<[a-z][a-z0-9_]*>|^-")
 COMPRESSED = (".gz", ".xz", ".zst", ".bz2")  # endings of names
 REMOTE = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 
@@ -26,19 +27,11 @@ def check_path(value: str) -> str:
     >>> check_path("my text/it's $HOME.txt")
     "my text/it's $HOME.txt"
     """
-    if brace := re.search(r"[{}]", value):
+    if found := _MISREAD.search(value):
         raise ValueError(
-            f"Snakemake takes {brace[0]} in a path for the start or end of a wildcard; rename the "
-            "file or folder"
+            f"Snakemake or a command line takes {found[0]!r} in a path for something else; rename "
+            "the file or folder"
         )
-    if variable := PATHVAR.search(value):
-        raise ValueError(
-            f"Snakemake takes {variable[0]} in a path for a variable; rename the file or folder"
-        )
-    if control := re.search(r"[\x00-\x1f\x7f]", value):
-        raise ValueError(f"{control[0]!r} is a control character; rename the file or folder")
-    if value.startswith("-"):
-        raise ValueError("a path that begins with - looks like an option; write the absolute path")
     return value
 
 

@@ -302,15 +302,10 @@ def refuse_definition(path: Path) -> None:
     """
     if (model := definition_model(path)) is None:
         return
-    file, kind = find_definition(path), model.get("type", "unknown")
-    if kind == "Unigram":
-        raise VocapError(
-            f"{file}: a unigram tokenizer without its SentencePiece model; name the .model that "
-            "it was made from, or put that beside it"
-        )
     raise VocapError(
-        f"{file}: a tokenizer of type {kind}; only unigram models of SentencePiece, and "
-        "byte-pair encoding with merges, are adapted and exported"
+        f"{find_definition(path)}: a tokenizer of type {model.get('type', 'unknown')} alone; "
+        "adapted and exported are byte-pair encoding with merges, and unigram models with their "
+        "SentencePiece .model: name that, or put it beside this file"
     )
 
 

@@ -138,22 +138,20 @@ class IdLayout(ConfigSection):
 
     @model_validator(mode="after")
     def _usable(self) -> "IdLayout":
-        counts, roles = Counter(self.names), [entry.role for entry in self.special if entry.role]
+        roles = [entry.role for entry in self.special if entry.role]
         for name in (entry.token for entry in self.special):
-            if any(character.isspace() or character in "\0\u2581" for character in name):
-                raise ValueError(f"special: {name!r} holds a space, U+2581 or NUL; remove it")
-            if name in BYTES:
-                raise ValueError(f"special: {name!r} is the name of a byte; take another")
-            if counts[name] > 1:
+            if name in BYTES or any(one.isspace() or one in "\0\u2581" for one in name):
                 raise ValueError(
-                    f"special: {name!r} is given {counts[name]} times (mask: true gives {MASK}, "
-                    f"reserved: N {RESERVED.format(0)} and so on); keep one"
+                    f"special: {name!r} holds a space, U+2581 or NUL, or is the name of a byte; "
+                    "take another"
                 )
-        for role in ROLES:
-            if roles.count(role) > 1:
-                raise ValueError(
-                    f"special: {roles.count(role)} tokens have the role {role}; keep one"
-                )
+        for what, given in (("token", self.names), ("role", roles)):
+            for one, times in Counter(given).items():
+                if times > 1:
+                    raise ValueError(
+                        f"special: the {what} {one!r} is given {times} times (mask: true gives "
+                        f"{MASK}, reserved: N {RESERVED.format(0)} and so on); keep one"
+                    )
         for role in ("bos", "eos"):
             if self.bos_eos in ("both", role) and role not in roles:
                 raise ValueError(
