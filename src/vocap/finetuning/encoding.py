@@ -2,6 +2,7 @@
 a training on the disk.
 """
 
+import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -86,19 +87,15 @@ class InputEncoder:
         # the special tokens before the first of two texts, between them, and after the
         # second
         pair = self.backend.encode("a", "a")
-        of_text = pair.sequence_ids
-        starts = [of_text.index(text) for text in (0, 1) if text in of_text]
-        ends = [len(of_text) - of_text[::-1].index(text) for text in (0, 1) if text in of_text]
-        frame = [
-            pair.ids[end:start]
-            for end, start in zip([0, *ends], [*starts, len(of_text)], strict=True)
-        ]
-        if len(frame) < 3 or not (frame[0] and frame[1]):
+        places = "".join("s" if text is None else str(text) for text in pair.sequence_ids)
+        found = re.fullmatch("(s+)0+(s+)1+(s*)", places)
+        if not found:
             raise VocapError(
                 f"{name}: its post-processor puts no special tokens around a pair of texts; "
                 "save the tokenizer with the one of its model (<s> A </s></s> B </s> or [CLS] A "
                 "[SEP] B [SEP])"
             )
+        frame = [pair.ids[slice(*found.span(part))] for part in (1, 2, 3)]
         self.before, self.between, self.after = frame
 
     def ids(self, texts: Sequence[str]) -> Iterator[list[int]]:
@@ -503,11 +500,13 @@ def encode_examples(
 
 @dataclass(frozen=True)
 class EncodedInputs:
-    """Encoded inputs of a training, in a folder; `sets`: facts of every present set, by
-    name.
+    """Encoded inputs of a training, in `folder`, made of files in the folder `xtreme`;
+    `sets`: facts of every present set, by name.
     """
 
     folder: Path
+    xtreme: Path
+    training: str
     description: Mapping[str, Any]
 
     @property
@@ -517,27 +516,27 @@ class EncodedInputs:
     def load(self, found: DataSet) -> Features:
         return load_features(self.folder / found.name)
 
-    def read_examples(self, xtreme: Path, found: DataSet) -> Examples:
+    def read_examples(self, found: DataSet) -> Examples:
         """The examples that a set's inputs were made of. Raises VocapError as
         `check_source`.
         """
-        self.check_source(xtreme, found)
-        return found.read(xtreme)
+        self.check_source(found)
+        return found.read(self.xtreme)
 
-    def check_source(self, xtreme: Path, found: DataSet) -> None:
+    def check_source(self, found: DataSet) -> None:
         """Raise VocapError where a set's file has changed since its inputs were
         made.
         """
-        path = found.file(xtreme)
+        path = found.file(self.xtreme)
         if path is None or file_sha256(path) != self.sets[found.name]["sha256"]:
             made = f"changed since {self.folder} was made of it"
             raise VocapError(f"{path or found.name}: {made}; run vocap encode again")
 
 
-def open_inputs(folder: Path, training: str) -> EncodedInputs:
+def open_inputs(folder: Path, training: str, xtreme: Path) -> EncodedInputs:
     """Raises VocapError for a folder that holds no inputs of this training."""
     path = folder / DESCRIPTION
     description = read_written(path, "encode")
     if (made := description["training"]) != training:
         raise VocapError(f"{path}: inputs of {made}, not of {training}; name the folder of its own")
-    return EncodedInputs(folder, description)
+    return EncodedInputs(folder, xtreme, training, description)

@@ -2,7 +2,7 @@
 state, predictions.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,7 @@ from vocap.finetuning.features import (
 from vocap.finetuning.predictions import Predictions, write_predictions
 from vocap.finetuning.scores import DESCRIPTION, PREDICTIONS, score
 from vocap.finetuning.settings import Setting, TuningJob, TuningRecipe, parse_tuning_recipe
-from vocap.finetuning.tasks import DataSet, Selection, Task
+from vocap.finetuning.tasks import Selection, Task
 from vocap.model_folder import (
     CONFIG,
     WEIGHTS,
@@ -221,27 +221,6 @@ def _outputs(tuner: Tuner, features: Features, dtype: torch.dtype) -> list[tuple
     return found
 
 
-@dataclass(frozen=True)
-class TuningRun:
-    """Model, training, hyper-parameters and folders of a run; `pretrained`: False for
-    random weights.
-    """
-
-    model: Path
-    training: str
-    setting: Setting
-    recipe: TuningRecipe
-    xtreme: Path
-    inputs: Path
-    output: Path
-    rule: Selection
-    pretrained: bool
-
-    @property
-    def checkpoints(self) -> Path:
-        return self.output / "checkpoints"
-
-
 @dataclass
 class TuningProgress(loop.TrainingProgress):
     """`best_score` is in percent; `nats`, `recent_steps` and `recent_tokens` since the
@@ -266,26 +245,47 @@ class FineTuning(loop.Loop):
 
     def __init__(
         self,
-        job: TuningRun,
-        tuner: Tuner,
-        train: Features,
-        choosing: Sequence[tuple[DataSet, Features, Examples]],
-        made_of: dict[str, Any],
-        checkpoint_every: int,
+        source: Path,
+        inputs: EncodedInputs,
+        recipe: TuningRecipe,
+        job: TuningJob,
+        folder: Path,
+        device: torch.device,
     ) -> None:
-        """`choosing`: at least one development file, encoded and read; `made_of`
-        identifies model and data.
+        """`source`: folder of the model. Raises VocapError without a labelled development
+        file, and as `build_tuned_model`.
         """
-        self.recipe, self.setting = recipe, setting = job.recipe, job.setting
-        self.batches = LengthBatches(train, recipe.batch, setting.seed, tuner.pad)
-        super().__init__(
-            job.checkpoints, setting.epochs * self.batches.steps_per_epoch, checkpoint_every
+        self.source, self.inputs, self.recipe, self.job = source, inputs, recipe, job
+        learnt = tasks.training_set(inputs.training, job.selection)
+        self.development = tasks.development(inputs.training, job.selection)
+        sets = [one for one in self.development.sets if one.name in inputs.sets]
+        unusable = [one.name for one in sets if not inputs.sets[one.name]["labelled"]]
+        if unusable or not sets:
+            reason = f"{unusable[0]} has no labels" if unusable else "there is no such file"
+            raise VocapError(
+                f"{inputs.training}: the state that is kept is {self.development.label}, and "
+                f"{reason}; bring the file that xTune's scripts make, or write finetuning: "
+                "selection: english-dev"
+            )
+        task = learnt.task
+        network = build_tuned_model(
+            source, task.kind, len(task.labels), job.seed, not job.random_weights
         )
-        self.model, self.choosing, self.made_of = tuner, choosing, made_of
-        self.set_precision(recipe.precision, tuner.model.device)
+        network.to(device)  # type: ignore[arg-type]  # its wrapper's type takes no self
+        self.model = Tuner(network, task.kind, recipe.pooling)
+        first = recipe.dev_examples
+        self.choosing = [
+            (one, inputs.load(one).of_first_examples(first), inputs.read_examples(one)[:first])
+            for one in sets
+        ]
+        inputs.check_source(learnt)
+        train = inputs.load(learnt).of_first_examples(recipe.train_examples)
+        self.batches = LengthBatches(train, recipe.batch, job.seed, self.model.pad)
+        super().__init__(folder, job.epochs * self.batches.steps_per_epoch, job.checkpoint_every)
+        self.set_precision(recipe.precision, device)
         self.optimizer = loop.build_optimizer(
-            tuner,
-            setting.learning_rate,
+            self.model,
+            job.learning_rate,
             betas=recipe.betas,
             eps=recipe.epsilon,
             weight_decay=recipe.weight_decay,
@@ -293,13 +293,22 @@ class FineTuning(loop.Loop):
         self.warmup = int(recipe.warmup * self.steps)
         self.progress = TuningProgress()
         self.best: dict[str, Tensor] = {}
+        # the digest of the model's weights, or of its configuration where they are random
+        if job.random_weights:
+            self.weights = "random " + file_sha256(source / CONFIG)
+        else:
+            self.weights = " ".join(map(file_sha256, sorted(source.glob("*.safetensors"))))
 
     def fingerprint(self) -> dict[str, Any]:
+        job = self.job
         return {
             **self.recipe.of_a_run(),
-            "run": self.setting.name,
+            "run": Setting(job.learning_rate, job.epochs, job.seed).name,
             "precision": str(self.dtype),
-            **self.made_of,
+            "model": self.weights,
+            "inputs": dict(self.inputs.description),
+            "rule": job.selection,
+            "training": self.inputs.training,
         }
 
     def further_tensors(self) -> dict[str, dict[str, Tensor]]:
@@ -329,8 +338,8 @@ class FineTuning(loop.Loop):
 
     def take_step(self, batch: InputBatch, stop: bool) -> tuple[float, bool]:
         progress = self.progress
-        self.begin_step(self.setting.learning_rate, self.warmup)
-        loop.seed_dropout(self.setting.seed, progress.step)
+        self.begin_step(self.job.learning_rate, self.warmup)
+        loop.seed_dropout(self.job.seed, progress.step)
         with products_in(self.dtype, self.device):
             loss = self.model.loss(batch)
         self.scaler.scale(loss).backward()
@@ -383,6 +392,53 @@ class FineTuning(loop.Loop):
         progress.recent_steps = progress.recent_tokens = 0
         return row
 
+    def predict_files(self, output: Path) -> None:
+        """Write the predictions of every file of the training's tasks, and of the part that
+        was held out of the training file.
+        """
+        inputs = self.inputs
+        sets = [*tasks.predicted_sets(inputs.training), *(one for one, *_ in self.choosing)]
+        with replacing_directory(output) as folder:
+            for found in dict.fromkeys(sets):
+                if found.name not in inputs.sets:
+                    continue
+                examples = inputs.read_examples(found)
+                predictions = predict(
+                    self.model, inputs.load(found), examples, found.task, self.dtype
+                )
+                write_predictions(folder / found.task.name, found, predictions)
+                log.info("%s: %s predicted", found.name, f"{len(examples):,}")
+
+    def description(self) -> dict[str, Any]:
+        """The content of run.json: settings, data and the selected state; no times and no
+        memory.
+        """
+        progress, job, made = self.progress, self.job, self.inputs.description
+        return {
+            "training": self.inputs.training,
+            "model": self.weights,
+            "learning_rate": job.learning_rate,
+            "epochs": job.epochs,
+            "seed": job.seed,
+            "max_length": made["max_length"],
+            "settings": self.recipe.of_a_run(),
+            "weights": "random" if job.random_weights else "pretrained",
+            "parameters": self.model.model.num_parameters(),
+            "steps": self.steps,
+            "selection": job.selection,
+            "selected": self.development.label,
+            "selected_on": [found.name for found, *_ in self.choosing],
+            "selected_step": progress.best_step,
+            "selected_score": progress.best_score,
+            "skipped": progress.skipped,
+            "train_examples": self.batches.features.examples,
+            "absent": made["absent"],
+            "tokenizer_sha256": made["tokenizer"],
+            "precision": str(self.dtype).removeprefix("torch."),
+            "device": loop.device_name(self.device),
+            "versions": loop.versions(),
+        }
+
 
 @dataclass(frozen=True, repr=False)
 class FinetunedModel(Result):
@@ -432,146 +488,48 @@ def finetune_model(
     if not isinstance(settings, TuningRecipe):
         settings = parse_tuning_recipe(training, settings or {})
     job = TuningJob.given(None, **fields)
-    run = TuningRun(
-        model=Path(model),
-        training=training,
-        setting=Setting(job.learning_rate, job.epochs, job.seed),
-        recipe=settings,
-        xtreme=Path(xtreme),
-        inputs=Path(inputs),
-        output=Path(output),
-        rule=job.selection,
-        pretrained=not job.random_weights,
-    )
+    source, output = Path(model), Path(output)
+    folder = output / "checkpoints"
     torch.set_num_threads(job.threads)
     transformers.utils.logging.disable_progress_bar()  # of transformers, inside our own
-    encoded = open_inputs(run.inputs, training)
-    check_inputs(run, encoded)
-    with own_device() as device, StopRequest() as stop, locked(run.checkpoints / "lock"):
-        checkpoints.clean(run.checkpoints)
-        task = tasks.training_set(training).task
-        network = build_tuned_model(
-            run.model, task.kind, len(task.labels), job.seed, run.pretrained
-        )
-        network.to(device)  # type: ignore[arg-type]  # its wrapper's type takes no self
-        tuner = Tuner(network, task.kind, settings.pooling)
-        log.info("%s parameters on %s", f"{sum(p.numel() for p in tuner.parameters()):,}", device)
-        tuning = start(run, encoded, tuner, job.checkpoint_every)
+    encoded = open_inputs(Path(inputs), training, Path(xtreme))
+    check_inputs(source, encoded, job.selection)
+    with own_device() as device, StopRequest() as stop, locked(folder / "lock"):
+        checkpoints.clean(folder)
+        tuning = FineTuning(source, encoded, settings, job, folder, device)
+        log.info("%s parameters on %s", f"{tuning.model.model.num_parameters():,}", device)
         tuning.restore()
         metrics = tuning.run(stop)
-        write_all_predictions(tuning, run, encoded)
-        lines = metrics.publish(run.output / loop.FILE)
-        description = describe_run(tuning, run, encoded)
-        write_json(run.output / DESCRIPTION, description)
+        tuning.predict_files(output / PREDICTIONS)
+        lines = metrics.publish(output / loop.FILE)
+        description = tuning.description()
+        write_json(output / DESCRIPTION, description)
         if not job.keep_checkpoints:
-            checkpoints.remove_all(run.checkpoints)
+            checkpoints.remove_all(folder)
             metrics.path.unlink()
-    return FinetunedModel(run.output / PREDICTIONS, lines, description)
+    return FinetunedModel(output / PREDICTIONS, lines, description)
 
 
-def check_inputs(job: TuningRun, inputs: EncodedInputs) -> None:
+def check_inputs(model: Path, inputs: EncodedInputs, rule: Selection) -> None:
     """Raise UsageError for inputs of another tokenizer, and for those that the model
     cannot read.
     """
-    again = f"run vocap encode again with --tokenizer {job.model}"
-    config = refuse_causal(job.model, read_config(job.model))
+    again = f"run vocap encode again with --tokenizer {model}"
+    config = refuse_causal(model, read_config(model))
     longest = longest_input(config)
     length = inputs.description["max_length"]
     if longest is not None and length > longest:
         raise UsageError(
-            f"{inputs.folder}: inputs of up to {length} ids, but {job.model} reads {longest}; "
+            f"{inputs.folder}: inputs of up to {length} ids, but {model} reads {longest}; "
             f"run vocap encode with --max-length {longest}"
         )
-    tokenizer = job.model / DEFINITION
+    tokenizer = model / DEFINITION
     if tokenizer.exists() and file_sha256(tokenizer) != inputs.description["tokenizer"]:
         raise UsageError(f"{inputs.folder}: made with another tokenizer than {tokenizer}; {again}")
-    learnt = tasks.training_set(job.training, job.rule)
+    learnt = tasks.training_set(inputs.training, rule)
     rows = config.get("vocab_size")
     if rows is not None and (highest := int(inputs.load(learnt).tokens["ids"].max())) >= rows:
         raise UsageError(
             f"{inputs.folder}: {learnt.name} holds the id {highest}, the model has {rows} "
             f"embeddings; {again}"
         )
-
-
-def start(job: TuningRun, inputs: EncodedInputs, tuner: Tuner, checkpoint_every: int) -> FineTuning:
-    """The training of a run, at its beginning."""
-    sets = tasks.choosing_sets(job.training, job.rule, inputs.sets)
-    chosen = tasks.development(job.training, job.rule)
-    unusable = [found.name for found in sets if not inputs.sets[found.name]["labelled"]]
-    if unusable or not sets:
-        reason = f"{unusable[0]} has no labels" if unusable else "there is no such file"
-        raise VocapError(
-            f"{job.training}: the state that is kept is {chosen.label}, and {reason}; bring the "
-            "file that xTune's scripts make, or write finetuning: selection: english-dev"
-        )
-    limit = job.recipe.dev_examples
-    looked_at = []
-    for found in sets:
-        features = inputs.load(found).of_first_examples(limit)
-        examples = inputs.read_examples(job.xtreme, found)[:limit]
-        looked_at.append((found, features, examples))
-    learnt = tasks.training_set(job.training, job.rule)
-    inputs.check_source(job.xtreme, learnt)
-    train = inputs.load(learnt).of_first_examples(job.recipe.train_examples)
-
-    # the digest of the model's weights, or of its configuration where they are random
-    model = "random " + file_sha256(job.model / CONFIG)
-    if job.pretrained:
-        model = " ".join(file_sha256(path) for path in sorted(job.model.glob("*.safetensors")))
-    made_of = {
-        "model": model,
-        "inputs": dict(inputs.description),
-        "rule": job.rule,
-        "training": job.training,
-    }
-    return FineTuning(job, tuner, train, looked_at, made_of, checkpoint_every)
-
-
-def write_all_predictions(training: FineTuning, job: TuningRun, inputs: EncodedInputs) -> None:
-    """Predict every file of the training's tasks, and the held-out part of the training
-    file.
-    """
-    held = tasks.choosing_sets(job.training, job.rule, inputs.sets)
-    sets = dict.fromkeys([*tasks.predicted_sets(job.training), *held])
-    with replacing_directory(job.output / PREDICTIONS) as folder:
-        for found in sets:
-            if found.name not in inputs.sets:
-                continue
-            examples = inputs.read_examples(job.xtreme, found)
-            predictions = predict(
-                training.model, inputs.load(found), examples, found.task, training.dtype
-            )
-            write_predictions(folder / found.task.name, found, predictions)
-            log.info("%s: %s predicted", found.name, f"{len(examples):,}")
-
-
-def describe_run(training: FineTuning, job: TuningRun, inputs: EncodedInputs) -> dict[str, Any]:
-    """The content of run.json: settings, data and the selected state; no times and no
-    memory.
-    """
-    progress = training.progress
-    return {
-        "training": job.training,
-        "model": training.made_of["model"],
-        "learning_rate": job.setting.learning_rate,
-        "epochs": job.setting.epochs,
-        "seed": job.setting.seed,
-        "max_length": inputs.description["max_length"],
-        "settings": job.recipe.of_a_run(),
-        "weights": "pretrained" if job.pretrained else "random",
-        "parameters": sum(parameter.numel() for parameter in training.model.parameters()),
-        "steps": training.steps,
-        "selection": job.rule,
-        "selected": tasks.development(job.training, job.rule).label,
-        "selected_on": [found.name for found, *_ in training.choosing],
-        "selected_step": progress.best_step,
-        "selected_score": progress.best_score,
-        "skipped": progress.skipped,
-        "train_examples": training.batches.features.examples,
-        "absent": inputs.description["absent"],
-        "tokenizer_sha256": inputs.description["tokenizer"],
-        "precision": str(training.dtype).removeprefix("torch."),
-        "device": loop.device_name(training.device),
-        "versions": loop.versions(),
-    }
