@@ -14,8 +14,9 @@ from sentencepiece import sentencepiece_model_pb2
 from tests.cases import read_cases
 from tests.report.factories import make_results
 from tests.report.pages import Page, write
-from vocap.files.io import read_tsv
+from vocap.files.io import read_tsv, write_tsv
 from vocap.languages import read_languages
+from vocap.report.data.loading import load_results
 from vocap.report.data.results import CutSentence
 from vocap.report.data.sentences import choose_line
 from vocap.tokenizer_files.export import export_unigram
@@ -178,3 +179,17 @@ def test_languages_are_sorted_by_name_everywhere(made):
 def test_the_heading_is_the_run_s_own(results, tmp_path, settings, title):
     text = write(results, tmp_path / "out", "--settings-json", json.dumps(settings))
     assert f"<h1>{title}</h1>" in text and f"<title>{title}</title>" in text
+
+
+def test_colours_are_thirds_of_the_languages_by_their_text(results):
+    lines = dict(
+        zip(("ru", "de", "en", "fi", "hi", "it", "ja"), (5, 5, 9, 9, 30, 7, 8), strict=True)
+    )
+    rows = [(code, n, "") for code, n in lines.items()]
+    write_tsv(results / "corpora/weights.tsv", ("language", "n", "source"), rows)
+    found = load_results(results, None, {})
+    for code, n in lines.items():
+        end = next(end for end in (5, 8, 30) if n <= end)
+        assert found.amounts[code] == f"n up to {end}"
+    colours = {"n up to 5": "low", "n up to 8": "mid", "n up to 30": "high", "n unknown": "unknown"}
+    assert found.colours() == colours

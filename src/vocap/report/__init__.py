@@ -4,7 +4,7 @@ from pydantic import Field
 
 from vocap.section import ConfigSection
 
-REVISION = 35
+REVISION = 36
 
 
 class Report(ConfigSection):

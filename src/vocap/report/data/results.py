@@ -2,9 +2,10 @@
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
+import numpy as np
 import pandas
 
 from vocap.allocation.inputs import LanguageInput
@@ -12,7 +13,7 @@ from vocap.allocation.rules import RULES, Rule
 from vocap.correlation.study import StudyPoint
 from vocap.finetuning.scores import ALL as MEAN
 from vocap.languages import RESOURCES, Language
-from vocap.report.page.tables import Column
+from vocap.report.page.tables import Column, format_number
 from vocap.report.paper import paper_languages
 from vocap.tables.curve import Point, Sizes
 from vocap.tables.frames import build_frame
@@ -21,6 +22,7 @@ from vocap.tokenizers.settings import KINDS, Kind
 Records = list[dict[str, Any]]  # rows of a table, by column
 SCORES = ("task", "language", "metric", "mean", "std")  # columns of `Finetuned.scores`
 ALL = "all"  # every language, beside the resource groups
+NO_AMOUNT = "n unknown"
 
 
 def look_up(value: Any, *path: str) -> Any:
@@ -367,11 +369,22 @@ class Results:
         """Names of a configuration section by its keys that have no results."""
         return [str(name) for name in self.section(*section) if name not in present]
 
-    def groups(self) -> list[str]:
-        """Resource groups of the run: the paper's first, then any that the user's table
-        adds.
+    @cached_property
+    def amounts(self) -> dict[str, str]:
+        """How much text each language has: its third of the languages by n, named by the largest n
+        there, the smallest first. Languages of the same n are in one.
         """
-        return order_groups({language.resource for language in self.languages.values()})
+        n = pandas.Series(self.line_counts, dtype=float).sort_values()
+        largest = n.groupby(np.ceil(3 * n.rank(method="max", pct=True))).transform("max")
+        known = {
+            code: f"n up to {format_number(one, Column('n', 'n'))}" for code, one in largest.items()
+        }
+        return known | {code: NO_AMOUNT for code in self.languages if code not in known}
+
+    def colours(self) -> dict[str, str]:
+        """The colour of each of `amounts`, a name of the palette."""
+        names = zip(dict.fromkeys(self.amounts.values()), (*RESOURCES, "unknown"), strict=False)
+        return {one: "unknown" if one == NO_AMOUNT else colour for one, colour in names}
 
 
 def order_groups(names: Collection[str]) -> list[str]:

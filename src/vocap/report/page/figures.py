@@ -18,7 +18,6 @@ from typing import Any
 import jinja2
 import vl_convert
 
-from vocap.languages import RESOURCES
 from vocap.report.page.tables import counted, specification
 from vocap.tokenizers.settings import Joint, Kind, Vocap, kind_name
 
@@ -28,6 +27,7 @@ SHAPES = {
     "low": "circle",
     "mid": "square",
     "high": "triangle-up",
+    "unknown": "diamond",
 }
 COLOURS = ["accent", "low", "mid", "unknown"]  # of lines and marks that are no groups
 BY_TEXT = ("ink", "triangle-right")  # of an allocation by a rule that reads the text
@@ -74,15 +74,14 @@ def fill(name: str, /, **values: Any) -> Chart:
     return json.loads(chart.render(width=WIDTH, **scales, **values))
 
 
-def palette(groups: Sequence[str], suffix: str = "") -> dict[str, list[str]]:
-    """The scale of a colour for each resource group; "-faint" as suffix gives the pale ones."""
-    colours = [token((name if name in RESOURCES else "unknown") + suffix) for name in groups]
-    return {"domain": list(groups), "range": colours}
+def palette(groups: Mapping[str, str], suffix: str = "") -> dict[str, list[str]]:
+    """The scale of the colour of each group; "-faint" as suffix gives the pale ones."""
+    return {"domain": list(groups), "range": [token(name + suffix) for name in groups.values()]}
 
 
-def group_shapes(groups: Sequence[str]) -> dict[str, list[str]]:
-    """The scale of a shape for each resource group."""
-    return {"domain": list(groups), "range": [SHAPES.get(name, "diamond") for name in groups]}
+def group_shapes(groups: Mapping[str, str]) -> dict[str, list[str]]:
+    """The scale of a shape for each group, by its colour."""
+    return {"domain": list(groups), "range": [SHAPES[name] for name in groups.values()]}
 
 
 PAD = 0.1  # of the extent of the marks, on each side

@@ -179,16 +179,15 @@ def make_explorer(results: Results) -> dict[str, Any] | None:
         return None
     characters, times, held = find_overlap(results.inputs)
     number = {character: place for place, character in enumerate(characters)}
-    languages, packed = [], []
+    languages, packed, colours = [], [], results.colours()
     for place, entry in enumerate(results.inputs):
         own, table = held[held.language == place], entry.characters or {}
         points = results.trained(entry.language)
-        about = results.about(entry.language)
         languages.append(
             {
                 "code": entry.language,
-                "name": about["name"],
-                "group": about["resource"],
+                "name": results.name(entry.language),
+                "colour": colours[results.amounts[entry.language]],
                 "n": entry.n,
                 "length": math.fsum(table.values()),  # characters a line
                 "sizes": [point.size for point in points],

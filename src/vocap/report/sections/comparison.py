@@ -13,7 +13,7 @@ from vocap.errors import VocapError
 from vocap.report.data import comparison
 from vocap.report.data.comparison import MEASURE, UNKNOWN_LIMIT, Size
 from vocap.report.data.decision import BASE, compare_totals, decide
-from vocap.report.data.results import Records, Results
+from vocap.report.data.results import Records, Results, order_groups
 from vocap.report.page import figures
 from vocap.report.page.blocks import (
     Fold,
@@ -170,12 +170,11 @@ def _strip(results: Results, one: Size, name: str) -> Figure:
     rows = numbers.round(4).assign(
         code=found.language, group=found.resource, language=found.language.map(results.name)
     )
-    groups = [group for group in results.groups() if group in set(found.resource)]
     ordered = records(rows.sort_values(["percent", "code"]))
     return drawn_as(
         "comparison-strip",
         records(rows),
-        {"groups": groups, "name": name, "reference": one.reference},
+        {"groups": order_groups({*found.resource}), "name": name, "reference": one.reference},
         name,
         one=one,
         languages=counted(len(rows), "language"),

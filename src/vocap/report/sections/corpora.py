@@ -156,19 +156,18 @@ def _figure(results: Results) -> Figure:
     The page's script sets the parameters of the live one: `chosen` (codes), `shown`
     (groups), `gain`, `pointed`.
     """
-    groups = results.groups()
-    values = {"chosen": _first_choice(results), "groups": groups, "gain": lines_differ(results)}
+    colours = results.colours()
+    values = {"chosen": _first_choice(results), "gain": lines_differ(results)}
     languages = [
-        {"code": code, "name": language.name, "group": language.resource}
+        {"code": code, "name": language.name, "colour": colours[results.amounts[code]]}
         for code, language in results.languages.items()
         if results.trained(code)
     ]
-
     return drawn_as(
         "alp-curves",
         curve_rows(results),
-        values,
-        controls={"languages": languages, **values},
+        {**values, "groups": colours},
+        controls={**values, "languages": languages, "groups": list(colours)},
         count=len(results.curves),
     )
 
@@ -189,8 +188,8 @@ def _first_choice(results: Results) -> list[str]:
     if len(trained) <= FEW:
         return trained
     first: list[str] = []
-    for group in results.groups():
-        first += [code for code in trained if results.resource(code) == group][:2]
+    for amount in results.colours():
+        first += [code for code in trained if results.amounts[code] == amount][:2]
     return [code for code in PAPER_FIGURE if code in trained] or first
 
 
@@ -231,7 +230,7 @@ def curve_rows(results: Results) -> Records:
         row: dict[str, Any] = {
             "l": code,
             "n": results.name(code),
-            "group": results.resource(code),
+            "group": results.amounts[code],
             "s": [point.size for point in points],
             "a": rounded(alp, 2),
             "a0": round(alp[0], 2),

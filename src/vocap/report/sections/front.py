@@ -237,7 +237,7 @@ def _figure(results: Results, found: Sequence[Shares]) -> Figure:
         "name": first.name,
         "counted": first.counted,
         "priced": bool(first.costs),
-        "groups": results.groups(),
+        "groups": results.colours(),
     }
     return drawn_as(
         "languages",
@@ -252,13 +252,13 @@ def _figure(results: Results, found: Sequence[Shares]) -> Figure:
 
 def columns(results: Results, one: Shares) -> list[dict[str, Any]]:
     """A row for each language, most ids first, of equal ones the dearest: l(anguage),
-    n(ame), g(roup), s(ize), c(ost), q (the paper's size).
+    n(ame), g(roup by n), s(ize), c(ost), q (the paper's size).
     """
     rows = [
         {
             "l": code,
             "n": results.name(code),
-            "g": results.resource(code),
+            "g": results.amounts[code],
             "s": size,
             "c": one.costs.get(code) and round(one.costs[code], 4),
             "q": paper_size(code, PAPER_SIZES),

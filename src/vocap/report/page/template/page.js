@@ -58,7 +58,7 @@
     const panel = element(
       "div",
       { className: "panel" },
-      fieldset("Groups", ...boxes),
+      fieldset("Text", ...boxes),
       fieldset("Show", ...radios(figure.dataset.chart + "-measure", measures, gain, (on) => set("gain", on))),
       fieldset("Languages", standing.search, plain("Clear", () => standing.press([...standing.picked], false))),
       standing.chips,

@@ -43,10 +43,9 @@ const widgets = (() => {
       changed([...picked].sort());
     };
     const toggle = (code) => press([code], !picked.has(code));
-    for (const { code, name, group } of languages) {
-      const known = ["low", "mid", "high"].includes(group) ? group : "unknown";
+    for (const { code, name, colour } of languages) {
       const dot = element("span", { className: "dot", ariaHidden: "true" });
-      const button = element("button", { type: "button", className: known, title: code }, dot, name);
+      const button = element("button", { type: "button", className: colour, title: code }, dot, name);
       button.setAttribute("aria-pressed", String(picked.has(code)));
       button.addEventListener("click", () => toggle(code));
       buttons.set(code, button);
