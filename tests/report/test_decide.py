@@ -112,7 +112,11 @@ def test_two_totals_are_compared_in_a_sentence(root):
     percent = 100 * (1 - tokens["joint-700"] / tokens["joint-500"])
     saved = f"JOINT: 700 (joint-700) saves {percent:.1f} % of the tokens of 500 (joint-500)"
     assert f"{saved} for 4.0 M parameters." in text  # 200 x 2 x 9999
-    assert re.search(r"^joint-500 .* sentencepiece, .*llama\.cpp$", text, re.MULTILINE)
+    assert re.search(
+        r"^joint-500, joint-700 \(unigram\): .* sentencepiece, .*llama\.cpp\.$", text, re.MULTILINE
+    )
+    table = text.split("\njoint-500, ")[0].splitlines()
+    assert len(table) == 4 and max(map(len, table)) <= 120
 
 
 def test_runs_of_two_seeds_are_joined_and_copies_are_not(root, tmp_path):

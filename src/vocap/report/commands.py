@@ -95,7 +95,7 @@ def decide(
     """
     from vocap.files.io import aligned
     from vocap.report.data.decision import decide, read_configuration
-    from vocap.report.sections.comparison import compared_totals, decision_table
+    from vocap.report.sections.comparison import compared_totals, decision_table, loading_programs
     from vocap.report.why.run import open_run
     from vocap.size.forecast import ModelCosts
     from vocap.tables.frames import records
@@ -110,7 +110,8 @@ def decide(
         found = {"rows": records(rows), "sentences": said}
         click.echo(json.dumps(found, ensure_ascii=False, allow_nan=False))
         return
-    table = decision_table(rows, next(iter(runs.values())).name, len(runs) > 1)
+    table = decision_table(rows, next(iter(runs.values())).name, len(runs) > 1).on("page")
     cells = [[column.title for column in table.columns], *map(table.texts, table.rows)]
     left = [place for place, column in enumerate(table.columns) if column.kind == "text"]
-    click.echo("\n".join([*aligned(cells, left), *said]))
+    loaded = [text.unescape() for text in loading_programs(rows)]
+    click.echo("\n".join([*aligned(cells, left), *loaded, *said]))

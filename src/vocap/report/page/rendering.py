@@ -166,11 +166,12 @@ def write_report(out: str | Path, title: str, sections: Sequence[Section], folde
             for file, data in figures.files(chart.still, name).items():
                 (drawn / file).write_bytes(data)
         for name, table in tables.items():
-            keys = [column.key for column in table.columns]
+            whole = table.on("files")
+            keys = [column.key for column in whole.columns]
             rows = (tuple(map(row.get, keys)) for row in table.rows)
             write_tsv(written / f"{name}.tsv", keys, rows)
             caption = table.caption.replace(RESULTS, folder)
-            for form, part in ("md", table), ("tex", table.for_paper):
+            for form, part in ("md", whole), ("tex", table.on("paper")):
                 text = rendered(f"table.{form}", table=part, caption=caption)
                 write_text(written / f"{name}.{form}", text)
     write_text(out / "index.html", page)

@@ -30,6 +30,7 @@ class Column:
     )
     share: bool = False  # a fraction, shown in percent
     bar: bool = False  # a faint bar under the number, as long as its share of the column's largest
+    only: Literal["page", "files"] | None = None  # where it stands; else in both
 
 
 @dataclass(frozen=True)
@@ -45,10 +46,11 @@ class Table:
     limit: int | None = None  # rows on the page, where the files hold more
     print: str = ".*"  # regular expression of the keys of LaTeX's columns
 
-    @property
-    def for_paper(self) -> "Table":
-        """The table with the columns that LaTeX has."""
-        columns = [column for column in self.columns if re.fullmatch(self.print, column.key)]
+    def on(self, place: Literal["page", "files", "paper"]) -> "Table":
+        """The table with the columns of the page, of its files, or of LaTeX's."""
+        columns = [one for one in self.columns if one.only in (None, place)]
+        if place == "paper":
+            columns = [one for one in self.columns if re.fullmatch(self.print, one.key)]
         return replace(self, columns=columns)
 
     @property

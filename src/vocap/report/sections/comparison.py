@@ -37,6 +37,7 @@ AXES = (
     ("parallel_bits", "parallel_tokens"),
 )
 WITHOUT_PARALLEL = (("tokens_per_sentence", "alp"),)
+INTERVALS = {"tokens": 2, "worst": 2, "bits": 3}  # of the decision, with their decimals
 
 
 def section(results: Results) -> list[PageBlock]:
@@ -65,8 +66,21 @@ def decision_table(
     rows: pandas.DataFrame, name: Callable[[str], str], several: bool = False
 ) -> Table:
     """The rows of `decide`, languages by their `name`; of several runs with their spread."""
-    shown = rows.assign(worst=rows.worst.map(name, na_action="ignore"))
-    return specified("decision", records(shown), columns_of("decision-runs") if several else ())
+    shown = records(rows.assign(worst=rows.worst.map(name, na_action="ignore")))
+    for row in shown:
+        for key, digits in INTERVALS.items():
+            low, high = row[f"{key}_low"], row[f"{key}_high"]
+            row[f"{key}_interval"] = "" if low is None else f"{low:.{digits}f}–{high:.{digits}f}"
+    return specified("decision", shown, columns_of("decision-runs") if several else ())
+
+
+def loading_programs(rows: pandas.DataFrame) -> list[Markup]:
+    """The programs that load the tokenizers of each model and cut, a sentence each."""
+    alike = rows.groupby(["regime", "programs"], sort=False).tokenizer.unique()
+    return [
+        sentence("loaded", names=list(names), regime=regime, programs=programs)
+        for (regime, programs), names in alike.items()
+    ]
 
 
 def compared_totals(rows: pandas.DataFrame) -> list[Markup]:
@@ -82,8 +96,8 @@ def _decision(results: Results) -> list[PageBlock]:
         rows = decide({results.folder: results})
     except VocapError:
         return []
-    said = Markup(" ").join(compared_totals(rows))
-    return [ModelFields(vars(BASE)), decision_table(rows, results.name), Paragraph(said)]
+    said = map(Markup(" ").join, (loading_programs(rows), compared_totals(rows)))
+    return [ModelFields(vars(BASE)), decision_table(rows, results.name), *map(Paragraph, said)]
 
 
 def looks(results: Results) -> dict[str, tuple[str, str]]:

@@ -6,7 +6,7 @@
   const data = JSON.parse(place.querySelector("script.data").textContent);
   const table = document.querySelector("[aria-describedby=table-decision-caption]");
   const column = (title) => [...table.tHead.rows[0].cells].findIndex((cell) => cell.textContent === title);
-  const [totals, embeddings, shares] = ["T", "Embeddings, M", "Share of the model"].map(column);
+  const [totals, embeddings, shares] = ["T", "Embeddings", "Share"].map(column);
   const rows = [...table.tBodies[0].rows].map(({ cells }) => {
     return { total: Number(cells[totals].textContent.replaceAll(",", "")), cells };
   });
