@@ -5,7 +5,6 @@ share.
 import csv
 import functools
 import json
-import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import NoneType
@@ -24,21 +23,6 @@ if TYPE_CHECKING:
 
     from vocap.section import ConfigSection
     from vocap.tokenizer_files.id_layout import IdLayout
-
-
-class Real(click.FloatRange):
-    """A number within bounds. Click's own range lets NaN pass, as every comparison with
-    it is false.
-    """
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
-        """Fails for anything but a finite number."""
-        number = super().convert(value, param, ctx)
-        if not math.isfinite(number):
-            self.fail(f"{value!r} is not a finite number.", param, ctx)
-        return number
 
 
 class Code(click.ParamType[str]):
@@ -106,7 +90,8 @@ def _of_field(name: str, field: "FieldInfo") -> Decorator:
     elif kind is int:
         given["type"] = click.IntRange(limits.get("ge"), limits.get("le")) if limits else int
     elif kind is float:
-        given["type"] = Real(limits.get("ge"), limits.get("le"), min_open="gt" in limits)
+        least, most = limits.get("ge"), limits.get("le")
+        given["type"] = click.FloatRange(least, most, min_open="gt" in limits)
     return click.option(flag, name, **given)
 
 

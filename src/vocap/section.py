@@ -18,6 +18,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 from vocap.errors import SettingError, UsageError
 from vocap.files.io import as_number
 
+NO_NUMBER = ("int_type", "float_type")  # errors of pydantic
 UNKNOWN = "unknown_key"  # the type of the error of a key that a section does not have
 Code = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]  # of a language
 Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]  # an int64, which torch and NumPy take
@@ -26,7 +27,6 @@ Alpha = Annotated[
     Field(
         ge=0,
         le=10,
-        allow_inf_nan=False,
         description="exponent alpha of the share q_i = n_i^alpha / sum of a language (Equation 3)",
     ),
 ]
@@ -37,26 +37,19 @@ class ConfigSection(BaseModel):
     reads as a text.
     """
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
     @model_validator(mode="wrap")
     @classmethod
-    def _with_numbers(cls, values: Any, check: ModelWrapValidatorHandler[Any]) -> Any:
+    def _with_numbers_and_near_keys(cls, values: Any, check: ModelWrapValidatorHandler[Any]) -> Any:
         try:
             return check(values)
         except ValidationError as error:
-            found = [(one["type"], one["loc"]) for one in error.errors()]
-            keys = {loc[0] for kind, loc in found if kind in ("int_type", "float_type")}
-            if not keys:
-                raise
-        given = keys & values.keys()  # an error may be of a default
-        return check({**values, **{key: as_number(values[key]) for key in given}})
-
-    @model_validator(mode="wrap")
-    @classmethod
-    def _with_near_keys(cls, values: Any, check: ModelWrapValidatorHandler[Any]) -> Any:
+            wrong = [one["loc"] for one in error.errors() if one["type"] in NO_NUMBER]
+        # an error may be of a default
+        numbers = {key: as_number(values[key]) for key, *_ in wrong if key in values}
         try:
-            return check(values)
+            return check({**values, **numbers} if numbers else values)
         except ValidationError as error:
             raise suggest_keys(error, cls) from None
 

@@ -102,12 +102,6 @@ def test_a_tilde_is_the_home_folder(monkeypatch):
     assert found.parallel == "/home/me/parallel/{lang}.txt"
 
 
-def test_removed_and_unknown_sources():
-    settings = corpora(source="gone", sources={"gone": None, "mine": {"path": "x"}})
-    with pytest.raises(UsageError, match=r"ka takes its text from 'gone', no such source \(mine\)"):
-        resolve_all(settings, [TABLE["ka"]])
-
-
 def test_code_column_of_a_user_s_table():
     source = PathSource(path=["https://a.example/{lang}"], code_column="theirs")
     with pytest.raises(

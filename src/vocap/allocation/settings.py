@@ -27,14 +27,12 @@ class Allocation(ConfigSection):
         0.7,
         ge=0,
         le=10,
-        allow_inf_nan=False,
         description="exponent beta of the weight q_i^beta of a language (Equation 2)",
     )
     fairness: float = Field(
         0.0,
         ge=0,
         le=50,
-        allow_inf_nan=False,
         description="how much more a nat counts in a language far from its best ALP. This is the "
         "exponent of the factor (ALP / best)",
     )
@@ -42,7 +40,6 @@ class Allocation(ConfigSection):
         0.0,
         ge=0,
         le=16,
-        allow_inf_nan=False,
         description="for rule pieces, the exponent of the factor (tokens on development parallel "
         "text / mean) by which the weight of each language is multiplied. The descent is "
         "then repeated twice",

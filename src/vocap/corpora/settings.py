@@ -84,7 +84,7 @@ class Corpora(ConfigSection):
         "starter", description="name of the source of every language that `languages` leaves out"
     )
     languages: dict[str, str] = Field({}, description="language: name of its source")
-    sources: dict[str, AnySource | None] = Field({}, description="the sources, by name")
+    sources: dict[str, AnySource] = Field({}, description="the sources, by name")
     max_sentences: int = Field(1_000_000, ge=20, description="valid lines sampled of each language")
     max_characters: int | None = Field(
         75_000_000,
@@ -133,26 +133,16 @@ class Corpora(ConfigSection):
 def resolve_all(corpora: Corpora, languages: Iterable[Language]) -> dict[str, Resolved]:
     """The source of every language, by code, in the order of `languages`.
 
-    Raises one UsageError with a line for each language that has none, or that would
-    read another one's file.
+    Raises one UsageError with a line for each language that its source lacks, or that
+    would read another one's file.
     """
     resolved: dict[str, Resolved] = {}
     owners: dict[str, str] = {}
     mistakes = []
     for language in languages:
         name = corpora.languages.get(language.code, corpora.source)
-        source = corpora.sources.get(name)
-        if source is None:
-            known = (
-                ", ".join(known for known, entry in corpora.sources.items() if entry is not None)
-                or "none"
-            )
-            mistakes.append(
-                f"corpora: {language.code} takes its text from {name!r}, no such source ({known})"
-            )
-            continue
         try:
-            found = resolve(name, source, language)
+            found = resolve(name, corpora.sources[name], language)
             places = found.paths if found.remote else found.files() or found.paths
         except UsageError as error:
             mistakes.append(str(error))

@@ -17,6 +17,7 @@ Nothing(nothing='at all')
 import math
 import os
 import re
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -46,7 +47,7 @@ GROWTH_BYTES = 1 << 18  # of plain text, from which its growth says how the rest
 STORED_SHARE = 0.27  # compressed over plain: CC-100's English, 82 GB of .xz for 300.8 GB of text
 PARAGRAPH = 4  # length of the web's lines, in lengths of a program's messages: a guess
 UNKNOWN_GB = 1.0  # of a language without a number in the table
-UNKNOWN_LINES = {"lines": 1, "bytes": 60, "characters": 40}
+UNKNOWN_LINES = Counter(lines=1, bytes=60, characters=40)
 UNLICENSED = "licence not recorded; say it here before you publish the tokenizer"
 DATE = "{date}"
 
@@ -296,8 +297,8 @@ class PathSource(Source):
         gigabytes = number(facts.get("paper_wikipedia_gb" if "wiki" in path else "paper_cc_gb", ""))
         plain = (UNKNOWN_GB if math.isnan(gigabytes) else gigabytes) * 1000
         share = STORED_SHARE if path.endswith((*COMPRESSED, ".parquet")) else 1.0
-        row = starter_table().get(language.code)
-        row = row if row and row["lines"] else UNKNOWN_LINES
+        row = starter_table().get(language.code, Counter())
+        row = row if row["lines"] else UNKNOWN_LINES
         size, length = (PARAGRAPH * row[unit] / row["lines"] for unit in ("bytes", "characters"))
         return Volume("guess", plain * share, 1 / share, plain * MB / max(size, 1), size, length)
 
@@ -328,27 +329,22 @@ class StarterSource(Source):
         """Lines of the chosen packages; equal lines of two count twice, up to those of
         all six together.
         """
-        row = starter_table().get(language.code) or {
-            "lines": 0,
-            "bytes": 0,
-            "characters": 0,
-            "reach": 0,
-        }
-        lines = min(row["lines"], sum(row.get(package, 0) for package in packages))
+        row = starter_table().get(language.code, Counter())
+        lines = min(row["lines"], sum(row[package] for package in packages))
         size, length = (row[unit] / max(row["lines"], 1) for unit in ("bytes", "characters"))
         reach = row["reach"] if lines == row["lines"] else None
         return Volume("starter table", lines * size / MB, 1.0, lines, size, length, reach)
 
 
 @cache
-def starter_table() -> dict[str, dict[str, int]]:
+def starter_table() -> dict[str, Counter[str]]:
     """The counts of the starter corpus by language, and the lines of each package."""
     columns = ("language", "lines", "bytes", "characters", "reach")
     rows = read_tsv(str(resources.files("vocap.corpora") / "starter.tsv"), columns)
     table = {}
     for row in rows:
         language = row.pop("language")
-        table[language] = {name: int(cell) for name, cell in row.items()}
+        table[language] = Counter({name: int(cell) for name, cell in row.items()})
     return table
 
 
@@ -364,8 +360,7 @@ def parse_source(value: Any) -> Source:
         raise ValueError("write keys and values, such as {path: /data/{lang}.txt}")
     given = [key for key in ("url", *SOURCE_KINDS) if value.get(key) is not None]
     if len(given) != 1:
-        *others, last = ("url", *SOURCE_KINDS)
-        kinds = f"{', '.join(others)} and {last}"
+        kinds = ", ".join(["url", *SOURCE_KINDS])
         raise ValueError(f"a source has exactly one of {kinds}; this one has {len(given)}")
     if given == ["url"]:
         value = {**value, "path": check_url(str(value["url"]))}

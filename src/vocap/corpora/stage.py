@@ -269,7 +269,12 @@ def weigh_corpora(
         log.warning(warning)
     if absent := [language for language, n, _ in rows if not n]:
         log.warning("no text, left out from here on: %s", " ".join(absent))
-    if uncertain := [entry["language"] for entry in entries if _is_uncertain(entry)]:
+    uncertain = [
+        entry["language"]
+        for entry in entries
+        if np.ptp(entry.get("n_interval") or 0) > WIDE * entry["n"]
+    ]
+    if uncertain:
         log.warning(
             "n is uncertain, its interval wider than a fifth of it: %s; raise scan_bytes, or "
             "weigh by a column of the table",
@@ -282,12 +287,6 @@ def weigh_corpora(
             " ".join(parts),
         )
     return rows
-
-
-def _is_uncertain(entry: Mapping[str, Any]) -> bool:
-    """Whether the interval of n is wider than a fifth of it."""
-    low, high = entry.get("n_interval") or (0, 0)
-    return bool(high - low > WIDE * entry["n"])
 
 
 def mix_corpora(

@@ -22,7 +22,7 @@ from vocap.finetuning.tasks import (
     SPLITS,
     TASKS,
     DataSet,
-    choosing_sets,
+    development,
     first_task,
     predicted_sets,
 )
@@ -211,11 +211,12 @@ class Workload:
         studied, epochs = studied_language(job), int(job.wildcards["epochs"])
         sizes = self.sizes_of(training, studied)
         learnt = sum(size for found, size in sizes.items() if found.split == "train")
-        names = [found.name for found, size in sizes.items() if found.split != "train" and size]
-        choosing = {found.name for found in choosing_sets(training, own.selection, names)}
-        if studied:
-            choosing = {found.name for found in sizes if found.split == "dev"}
-        looked = sum(size for found, size in sizes.items() if found.name in choosing)
+        chosen = {one.name for one in development(training, own.selection).sets}
+        looked = sum(
+            size
+            for found, size in sizes.items()
+            if (found.split == "dev" if studied else found.name in chosen)
+        )
         # steps, and evaluations on the way
         examples = learnt / first_task(training).bytes_per_row
         share = min(1.0, (recipe.train_examples or examples) / max(examples, 1.0))

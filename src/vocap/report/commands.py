@@ -75,7 +75,7 @@ def report(
     "--parameters",
     "others",
     default=86e6,
-    type=options.Real(1, 1e15),
+    type=click.FloatRange(1, 1e15),
     help="N, the parameters beside the embeddings.",
 )
 @click.option("--hidden", default=768, type=click.IntRange(1), help="H, the width of embeddings.")

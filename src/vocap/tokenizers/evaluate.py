@@ -251,19 +251,9 @@ def _encoders(
         named = name_tokenizers(tokenizer)
     else:
         named = {"tokenizer": tokenizer}
-    return open_encoders({name: _content(one) for name, one in named.items()}, split)
-
-
-def _content(tokenizer: Tokenizer) -> AnyTokenizer:
-    """What `open_encoders` takes: of a trained tokenizer its model."""
-    if isinstance(tokenizer, str | Path):
-        return tokenizer
-    # with the settings of tokenizers, which files do not need
-    from vocap.tokenizers.trained import TrainedTokenizer, TrainedUnigram
-
-    if isinstance(tokenizer, TrainedUnigram):
-        return tokenizer.model
-    return tokenizer.tokenizer if isinstance(tokenizer, TrainedTokenizer) else tokenizer
+    return open_encoders(
+        {name: getattr(one, "measured", one) for name, one in named.items()}, split
+    )
 
 
 def _named(texts: Mapping[str, Text], language: str) -> str:
@@ -313,32 +303,31 @@ def find_measured_texts(
     """The text to measure on. Raises UsageError and VocapError as `find_texts` and
     `find_aligned`.
     """
-    training: dict[str, Text] | None = None
-    if isinstance(corpora, Mapping):
-        training = {code: repeatable(own) for code, own in corpora.items()}
     folder = Path(corpora) if isinstance(corpora, str | Path) else None
-    given = text or {}
-    lines: dict[str, Text] = {}
-    aligned: dict[str, Text] = {}
-    if folder is not None or given or not parallel:
+    given, lines = text or {}, dict[str, Text]()
+    if folder or given or not parallel:
         codes = languages
-        if parallel and folder is None:
+        if parallel and not folder:
             codes = [code for code in languages or () if code in given] or languages
         found = named_texts.find_texts(given, folder, codes, ["heldout"])
         lines = {code: next(iter(parts.values())) for code, parts in found.items()}
-    if isinstance(parallel, Mapping):
-        wanted = languages or (list(lines) if folder is not None else list(parallel))
-        aligned = {code: repeatable(parallel[code]) for code in wanted if code in parallel}
-    elif parallel:
-        wanted = list(lines) if languages or folder else aligned_languages(parallel)
-        paths, without = named_texts.find_aligned(parallel, languages or wanted)
-        aligned.update(paths)
+    wanted = languages or (list(lines) if folder else None)
+    name, files = "given", dict[str, Text]()
+    if isinstance(parallel, str):
+        name = parallel
+        paths, without = named_texts.find_aligned(parallel, wanted or aligned_languages(parallel))
         for code in without:
             log.warning("%s: no parallel text, left out", parallel.replace("{lang}", code))
-    if folder is not None:
+        files.update(paths)
+    else:
+        files.update(parallel or {})
+    aligned = {code: repeatable(files[code]) for code in wanted or files if code in files}
+    training: dict[str, Text] | None = None
+    if folder:
         paths = {code: folder / code / "train.txt" for code in lines | aligned}
         training = {code: path for code, path in paths.items() if path.is_file()}
-    name = parallel if isinstance(parallel, str) else "given"
+    elif isinstance(corpora, Mapping):
+        training = {code: repeatable(own) for code, own in corpora.items()}
     return MeasuredTexts(lines or aligned, aligned, read_languages(table), training, name)
 
 

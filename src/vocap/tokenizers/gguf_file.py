@@ -113,13 +113,5 @@ def _add_merges(writer: "GGUFWriter", path: Path) -> int:
 
 def _add_roles(writer: "GGUFWriter", ids: dict[str, int]) -> None:
     """The ids of special tokens with a role."""
-    keys = {
-        "bos": writer.add_bos_token_id,
-        "eos": writer.add_eos_token_id,
-        "unk": writer.add_unk_token_id,
-        "pad": writer.add_pad_token_id,
-        "mask": writer.add_mask_token_id,
-    }
-    for role, add in keys.items():
-        if role in ids:
-            add(ids[role])
+    for role, number in ids.items():
+        getattr(writer, f"add_{role}_token_id")(number)

@@ -230,7 +230,16 @@ def descend_joint(
                 shorter.setdefault(rung.most, []).extend(waiting[size])
                 continue
             if rung.model is None:
-                raise _refusal(text.name, min(waiting[size]), rung.point.status, rung.least, apart)
+                total = min(waiting[size])
+                if rung.least is None:
+                    raise VocapError(
+                        f"{text.name}: {rung.point.status} to train T = {total} on; it must hold "
+                        "text (vocap sample, vocap mix)"
+                    )
+                raise UsageError(
+                    f"{text.name}: T = {total} does not hold the required characters; the smallest "
+                    f"possible T is {rung.least + apart}: raise total, or lower the coverage"
+                )
             for total in waiting[size]:
                 warn_if_short(text.name, total, size + apart)
                 yield total, _lay_out(rung.model, settings, layout), words.trained
@@ -246,14 +255,3 @@ def _lay_out(
         read_contents(proto, "the joint model"), controls=list(settings.control_symbols)
     )
     return build_model(contents, proto.normalizer_spec, layout, trained=proto.trainer_spec)
-
-
-def _refusal(name: str, total: int, reason: str, least: int | None, apart: int) -> VocapError:
-    if least is not None:
-        return UsageError(
-            f"{name}: T = {total} does not hold the required characters; the smallest possible T "
-            f"is {least + apart}: raise total, or lower the coverage"
-        )
-    return VocapError(
-        f"{name}: {reason} to train T = {total} on; it must hold text (vocap sample, vocap mix)"
-    )

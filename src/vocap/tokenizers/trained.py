@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vocap.errors import UsageError, log
+from vocap.errors import SettingError, log
 from vocap.files.io import write_json, write_tsv
 from vocap.result import Result
 from vocap.tokenizer_files.id_layout import IdLayout
@@ -63,6 +63,11 @@ class TrainedTokenizer(Result, ABC):
         """The content of its file: sentencepiece.model, or tokenizer.json."""
 
     @property
+    def measured(self) -> "Tokenizer | bytes":
+        """What `evaluate` takes of it."""
+        return self.tokenizer
+
+    @property
     @abstractmethod
     def tokenizer(self) -> "Tokenizer":
         """The tokenizer of the library `tokenizers`: the ids of the exported one."""
@@ -83,6 +88,10 @@ class TrainedUnigram(TrainedTokenizer):
     @property
     def model(self) -> bytes:
         return serialize(self.proto)
+
+    @property
+    def measured(self) -> bytes:
+        return self.model
 
     @property
     def tokenizer(self) -> "Tokenizer":
@@ -141,7 +150,7 @@ def check_unigram_text(settings: TextSettings, layout: IdLayout) -> None:
         try:
             check_symbols(list(getattr(settings, name)), layout)
         except ValueError as error:
-            raise UsageError(f"--{name.replace('_', '-')}: {error}") from None
+            raise SettingError(name, str(error)) from None
 
 
 def warn_if_short(name: object, total: int, reached: int) -> None:

@@ -81,21 +81,18 @@ def check_cluster(partitions: Collection[str], accounts: Collection[str]) -> Non
         raise VocapError(
             "sbatch: not found; run on the machine where sbatch works, or without --profile slurm"
         )
-    known = {name.rstrip("*") for name in _listed("sinfo", "--noheader", "--format", "%P")}
-    if known and (absent := set(partitions) - known):
-        raise VocapError(
-            f"the cluster has no partition {', '.join(sorted(absent))}, but "
-            f"{', '.join(sorted(known))}; {remedy}"
-        )
-    if not accounts or shutil.which("sacctmgr") is None:
-        return
-    command = ["show", "associations", f"user={getpass.getuser()}", "format=account"]
-    usable = set(_listed("sacctmgr", "--noheader", "--parsable2", *command))
-    if usable and (absent := set(accounts) - usable):
-        raise VocapError(
-            f"your user has no account {', '.join(sorted(absent))}, but "
-            f"{', '.join(sorted(usable))}; {remedy}"
-        )
+    partitions_there = _listed("sinfo", "--noheader", "--format", "%P")
+    known = {"partition": {name.rstrip("*") for name in partitions_there}}
+    if accounts and shutil.which("sacctmgr"):
+        command = ["show", "associations", f"user={getpass.getuser()}", "format=account"]
+        known["account"] = set(_listed("sacctmgr", "--noheader", "--parsable2", *command))
+    asked = {"partition": set(partitions), "account": set(accounts)}
+    for what, names in known.items():
+        if names and (absent := asked[what] - names):
+            raise VocapError(
+                f"the cluster has no {what} {', '.join(sorted(absent))}, but "
+                f"{', '.join(sorted(names))}; {remedy}"
+            )
 
 
 def _listed(*command: str) -> list[str]:

@@ -301,24 +301,16 @@ def _plan_parallel_text(plan: RunPlan, first: bool) -> None:
             f"{followers[0]}: follows parallel text, and this run has none; name some under "
             "corpora.development"
         )
+    text, lacking = plan.development, list[str]()
+    if plan.followers and text and not text.folder:
+        _, lacking = find_aligned(text.pattern, plan.languages)
     for name, entry in plan.followers.items():
-        _check_parity_text(plan, name, entry)
-
-
-def _check_parity_text(plan: RunPlan, name: str, entry: ParityBpe) -> None:
-    """Raise UsageError for a tokenizer of kind parity-bpe, and a language that it reads
-    whose parallel text is not there.
-    """
-    text = plan.development
-    if text is None or text.folder:
-        return
-    _, lacking = find_aligned(text.pattern, plan.languages)
-    if lacking := [language for language in lacking if language not in (entry.without or ())]:
-        raise UsageError(
-            f"tokenizers.{name}: parity needs parallel text of every language, and "
-            f"corpora.development has none of {', '.join(lacking)}; bring it, or leave these "
-            f"languages out of this tokenizer: without: [{', '.join(lacking)}]"
-        )
+        if left := [language for language in lacking if language not in (entry.without or ())]:
+            raise UsageError(
+                f"tokenizers.{name}: parity needs parallel text of every language, and "
+                f"corpora.development has none of {', '.join(left)}; bring it, or leave these "
+                f"languages out of this tokenizer: without: [{', '.join(left)}]"
+            )
 
 
 def _check_starter_text(plan: RunPlan) -> None:
@@ -374,11 +366,6 @@ def _supplies(plan: RunPlan) -> Iterator[str]:
 def _sources_to_fetch(plan: RunPlan, stage: str, sources: Mapping[str, Resolved]) -> list[str]:
     """How many languages have text elsewhere in each source, none of it read, in words."""
     results = plan.settings.results
-    names = Counter(
-        source.name
-        for lang, source in sources.items()
-        if lang in plan.sources
-        and source.remote
-        and not Path(source.listing(results, stage)).exists()
-    )
+    listings = {lang: Path(sources[lang].listing(results, stage)) for lang in plan.listed[stage]}
+    names = Counter(sources[lang].name for lang, path in listings.items() if not path.exists())
     return [f"{name} ({count} languages)" for name, count in names.items()]
