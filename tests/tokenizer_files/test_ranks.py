@@ -17,7 +17,6 @@ from tests.made_text import write_lines
 from vocap.errors import VocapError
 from vocap.files.io import read_tsv
 from vocap.tokenizer_files.encoders import load_encoder
-from vocap.tokenizer_files.splitting import Splitter
 from vocap.tokenizers.commands import export
 
 TEXT = [*filter(None, CODE), *made("Latin", 80), *made("Thai", 80)]
@@ -69,7 +68,7 @@ def test_ids_are_those_of_tiktoken(tmp_path, ranks, cut):
     assert encoder.size == other.n_vocab == len(ranks) and encoder.unk_id is None
     assert len(ids[len(TEXT) + ODD.index("whole")]) == 1
     assert encoder.decode_batch(ids) == lines
-    assert Splitter(encoder).byte_level
+    assert encoder.byte_level
 
 
 @pytest.mark.parametrize("seed", range(8))

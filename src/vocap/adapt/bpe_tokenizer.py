@@ -87,10 +87,7 @@ class BpeTokenizer(Adaptable):
         read, single = self.read, self.derivations.single
         model, tokens = read.definition["model"], read.tokens
         # special tokens, bytes
-        steps = (read.definition.get(step) for step in ("normalizer", "pre_tokenizer", "decoder"))
-        always = (
-            set(encoders.byte_characters()) if "ByteLevel" in encoders.step_types(*steps) else set()
-        )
+        always = set(encoders.byte_characters()) if self.encoder.byte_level else set()
         fixed = {model.get("unk_token"), *(BYTES if model.get("byte_fallback") else ())}
         special = {model["vocab"][name] for name in fixed if name in model["vocab"]}
         kept = dict.fromkeys(special | read.special | read.added, Reason.SPECIAL)
@@ -131,7 +128,7 @@ class BpeTokenizer(Adaptable):
 
     def write_token(self, token: str) -> str:
         """The token as text; U+FFFD for bytes that are no whole character."""
-        if not self.splitter.byte_level:
+        if not self.encoder.byte_level:
             return token
         return bytes(map(encoders.byte_characters().__getitem__, token)).decode(errors="replace")
 

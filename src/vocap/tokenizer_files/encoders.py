@@ -64,6 +64,8 @@ class SentencePieceEncoder:
         self.size: int = processor.get_piece_size()
         self.unk_id: int | None = processor.unk_id()
 
+    byte_level = False
+
     @cached_property
     def pieces(self) -> list[str | None]:
         """The piece of each id; None where an id has none."""
@@ -155,16 +157,17 @@ class HuggingFaceEncoder:
         model = self.tokenizer.model
         if getattr(model, "unk_token", "") is not None:  # unigram models have no attribute
             return None
-        names = (
-            byte_names(self._byte_level) if model.byte_fallback or self._byte_level else [UNKNOWN]
-        )
+        names = byte_names(self.byte_level) if model.byte_fallback or self.byte_level else [UNKNOWN]
         affixes = model.continuing_subword_prefix or model.end_of_word_suffix
         held = not affixes and set(names) <= self.ids.keys()
         return None if held else with_unknown_token(self.tokenizer)
 
-    @property
-    def _byte_level(self) -> bool:
-        return '"ByteLevel"' in self._steps
+    @cached_property
+    def byte_level(self) -> bool:
+        """Whether pieces are written in the byte-level alphabet, a character a byte."""
+        tokenizer = self.tokenizer
+        steps = tokenizer.normalizer, tokenizer.pre_tokenizer, tokenizer.decoder
+        return any(b'"ByteLevel"' in step.__getstate__() for step in steps if step)
 
     @cached_property
     def drops(self) -> bool:
@@ -195,7 +198,7 @@ class HuggingFaceEncoder:
         lost = [one for one in self.tokens(line) if one[0] in (None, self.unk_id)]
         places = sorted(set(chain.from_iterable(range(*place) for _, _, *place in lost)))
         text = "".join(map(line.__getitem__, places))
-        bytes_alone = self._marking is not None and self._byte_level
+        bytes_alone = self._marking is not None and self.byte_level
         size = len(lost) if bytes_alone else len(text.encode())
         return Unknown(text, size, sum(number is None for number, *_ in lost))
 
@@ -389,18 +392,6 @@ def is_lossless(encoder: Encoder) -> bool:
     normalisation changes a part.
     """
     return encoder.decode_batch(encoder.encode_batch([PROBE])) == [PROBE]
-
-
-def step_types(*steps: Any) -> set[str]:
-    """The kinds of some steps of tokenizer.json, which may be absent, and of all steps
-    inside them.
-    """
-    found: set[str] = set()
-    for step in steps:
-        if isinstance(step, dict):
-            inner = (step.get(key) or () for key in ("decoders", "pretokenizers", "normalizers"))
-            found |= {str(step.get("type"))} | step_types(*chain.from_iterable(inner))
-    return found
 
 
 def proto_of(encoder: SentencePieceEncoder) -> Any:

@@ -3,7 +3,6 @@ word. Text without a piece is in brackets, `⟨text⟩`: a piece and <unk> for t
 differ.
 """
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from itertools import islice
@@ -17,7 +16,6 @@ from vocap.tokenizer_files.encoders import (
     Encoder,
     HuggingFaceEncoder,
     proto_of,
-    step_types,
 )
 from vocap.tokenizer_files.model_file import NORMAL
 from vocap.tokenizer_files.ranks import byte_characters
@@ -33,15 +31,14 @@ class Splitter:
     def __init__(self, encoder: Encoder):
         self.encoder = encoder
         self._bytes: dict[int, int] = {}  # code points of the byte-level alphabet, if used
+        if encoder.byte_level:
+            self._bytes = dict.fromkeys(range(256), NO_BYTE)
+            self._bytes |= {ord(one): byte for one, byte in byte_characters().items()}
         self.continued = ""
         if isinstance(encoder, HuggingFaceEncoder):
             from tokenizers import models
 
-            model, cutter = encoder.tokenizer.model, encoder.tokenizer.pre_tokenizer
-            steps = filter(None, (encoder.tokenizer.decoder, cutter))
-            if "ByteLevel" in step_types(*(json.loads(step.__getstate__()) for step in steps)):
-                self._bytes = dict.fromkeys(range(256), NO_BYTE)
-                self._bytes |= {ord(one): byte for one, byte in byte_characters().items()}
+            model = encoder.tokenizer.model
             if isinstance(model, models.WordPiece):
                 self.continued = model.continuing_subword_prefix or ""
         self.prefix = self._find_prefix()
@@ -68,11 +65,6 @@ class Splitter:
                     yield self._with_unknown(text)
                 else:
                     yield tuple(map(piece_of, row))
-
-    @property
-    def byte_level(self) -> bool:
-        """Whether pieces are written in the byte-level alphabet, a character a byte."""
-        return bool(self._bytes)
 
     @cached_property
     def broken(self) -> np.ndarray:
@@ -153,7 +145,7 @@ def texts_of(splitter: Splitter) -> Iterator[tuple[int, str]]:
         entries = proto_of(encoder).pieces
         apart = {number for number, entry in enumerate(entries) if entry.type != NORMAL}
     for number, (raw, piece) in enumerate(zip(encoder.pieces, splitter.pieces, strict=True)):
-        byte = len(raw or "") == 1 if splitter.byte_level else BYTE_PIECE.fullmatch(raw or "")
+        byte = len(raw or "") == 1 if encoder.byte_level else BYTE_PIECE.fullmatch(raw or "")
         if raw and piece and number not in apart and not byte:
             yield number, piece.replace(SPACE, " ")
 

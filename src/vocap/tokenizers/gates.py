@@ -79,7 +79,7 @@ def by_script(unknown: Mapping[str, int]) -> str:
 
 def missing_bytes(splitter: Splitter) -> str:
     """How many of the 256 bytes have no id, and the first."""
-    names, held = byte_names(splitter.byte_level), set(splitter.encoder.pieces)
+    names, held = byte_names(splitter.encoder.byte_level), set(splitter.encoder.pieces)
     missing = sorted(name for piece, name in names.items() if piece not in held)
     return f"{len(missing)} without an id, the first {missing[0]}" if missing else ""
 
