@@ -34,7 +34,7 @@ class Adapted(Result):
     `kind`, `settings` and `facts` are entries of description.json; `ids`: rows of
     `ID_COLUMNS`, a new id each; `checks`: the lines of every text; `additions`: rows of
     additions.tsv; `model`: the old one, which gets for each of `ids` the mean of its rows
-    `origins`; `proof`: of the model that was written.
+    `origins`; `proof`: of the model that was written; `origin`: of new pieces, in words.
     """
 
     source: Adaptable
@@ -48,6 +48,7 @@ class Adapted(Result):
     origins: Sequence[Sequence[int]]
     additions: Sequence[tuple[Any, ...]] = ()
     proof: "Proof | None" = None
+    origin: str = ""
 
     def write(self, output: str | Path) -> None:
         """Write the new folder `output`, whole or not at all: the tokenizer, ids.tsv,

@@ -1,7 +1,6 @@
 """A language added to a finished tokenizer, and to its model; all old ids stay."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,17 +22,6 @@ if TYPE_CHECKING:
 
 # of the tokens, which the scores of new pieces assume; docs/adapting.md compares others
 SHARE = 0.01
-
-
-@dataclass(kw_only=True, repr=False)
-class Extended(Adapted):
-    """The tokenizer with a language more.
-
-    `origin`: of the new pieces, in words.
-    """
-
-    language: str
-    origin: str
 
 
 class Extension(ConfigSection):
@@ -77,7 +65,7 @@ def extend(  # noqa: PLR0913  # eight and the settings
     model: str | Path | None = None,
     settings: ConfigSection | None = None,
     **fields: object,
-) -> Extended:
+) -> Adapted:
     """Add a language to a finished tokenizer, whose ids all stay. Every line is
     segmented before and after, and compared.
 
@@ -151,7 +139,7 @@ def _extend_by(
     others: Parts,
     settings: Mapping[str, Any],
     model: "ModelFiles | None",
-) -> Extended:
+) -> Adapted:
     language = settings["language"]
     made = source.extended(own["train"], settings)
     checks = check_lines(source, made.after, {language: own, **others})
@@ -173,7 +161,7 @@ def _extend_by(
         ids.append((number, number, name, "old") if old else (None, number, name, "new"))
     if model is not None:
         facts["rows"] = "mean"
-    return Extended(
+    return Adapted(
         source=source,
         tokenizer=made.after,
         kind="extended",
@@ -184,7 +172,6 @@ def _extend_by(
         model=model,
         origins=[*([number] for number in range(source.total)), *made.origins],
         additions=made.rows,
-        language=language,
         origin=made.origin,
     )
 

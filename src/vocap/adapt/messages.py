@@ -5,7 +5,6 @@ from pathlib import Path
 
 from vocap.adapt.adapted import Adapted
 from vocap.adapt.comparison import CHECK_COLUMNS, Checks, LineCheck
-from vocap.adapt.extend import Extended
 from vocap.files.io import aligned
 from vocap.unigram.usage import cell
 
@@ -22,13 +21,13 @@ def trimmed_text(found: Adapted) -> str:
     return "\n".join([f"kept: {kept}", *_table(found.checks), *ends])
 
 
-def extended_text(found: Extended, output: Path) -> str:
+def extended_text(found: Adapted, output: Path) -> str:
     """What was added, its effects on the new language and on the others, and the model,
     in the folder `output`.
     """
     before, after = found.source.total, found.tokenizer.total
     texts = {key: check for key, check in found.checks.items() if check.lines}
-    own = {key: check for key, check in texts.items() if key[0] == found.language}
+    own = {key: check for key, check in texts.items() if key[0] == found.settings["language"]}
     others = {key: check for key, check in texts.items() if key not in own}
     worst = sorted(others, key=lambda key: (others[key].identical / others[key].lines, key))
     shown = [

@@ -88,12 +88,6 @@ class UnigramTokenizer(Adaptable):
     def contents(self) -> Contents:
         return layout.read_contents(self.proto, str(self.path))
 
-    def tokens(self, line: str) -> list[str]:
-        """Unknown text is itself."""
-        if isinstance(self.encoder, encoders.SentencePieceEncoder):
-            return self.encoder.processor.encode(line, out_type=str)
-        return self.encoder.tokenizer.encode(line, add_special_tokens=False).tokens
-
     def owners(self) -> dict[str, list[str]]:
         path = self.path.with_name("pieces.tsv")
         rows = read_tsv(path, ("piece", "languages")) if path.is_file() else ()

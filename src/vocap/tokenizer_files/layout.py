@@ -353,18 +353,20 @@ def describe(
     an id. `owners`: piece to languages; `status`: that of pieces which are not `ok`;
     `shadows`: the segmentation of a raised or dead piece.
     """
-    # rows
-    rows: list[tuple[str, int | None, float, str]] = []
-    for index, entry in enumerate(proto.pieces):
-        if entry.type in (NORMAL, USER_DEFINED):
-            own = "symbol" if entry.type == USER_DEFINED else "ok"
-            rows.append((entry.piece, index, entry.score, status.get(entry.piece, own)))
-    rows += [(piece, None, score, "dropped") for piece, score in left_out]
+    kinds = {NORMAL: "ok", USER_DEFINED: "symbol"}
+    entries: list[tuple[Any, ...]] = [
+        (entry.piece, number, entry.score, status.get(entry.piece, kinds[entry.type]))
+        for number, entry in enumerate(proto.pieces)
+        if entry.type in kinds
+    ]
+    entries += [(piece, None, score, "dropped") for piece, score in left_out]
+    rows = [
+        (piece, *entry, ",".join(owners.get(piece, ())), state, " ".join(shadows.get(piece, ())))
+        for piece, *entry, state in entries
+    ]
     # entries
-    pieces, dead = (
-        sum(entry.type == NORMAL for entry in proto.pieces),
-        list(status.values()).count("dead"),
-    )
+    pieces = sum(entry.type == NORMAL for entry in proto.pieces)
+    dead = list(status.values()).count("dead")
     description = {
         "kind": kind,
         "total": len(proto.pieces),
@@ -377,17 +379,7 @@ def describe(
         **more,
         "versions": {"vocap": __version__, "sentencepiece": sentencepiece.__version__},
     }
-    return [
-        (
-            piece,
-            index,
-            score,
-            ",".join(owners.get(piece, ())),
-            state,
-            " ".join(shadows.get(piece, ())),
-        )
-        for piece, index, score, state in rows
-    ], description
+    return rows, description
 
 
 def describe_as_trained(

@@ -72,10 +72,8 @@ def kinds_for(names: Collection[str], lossless: bool) -> tuple[tuple[str, ...], 
         return ("pieces",), lossless
     if cut_for(names):
         return ("bpe",), True
-    unigram_alone = ", ".join(name for name in names if not cut_for([name]))
     raise SettingError(
         "for",
-        f"{','.join(names)}: no kind of tokenizer is loaded by all of them with equal ids: "
-        f"{unigram_alone} loads unigram models alone, and others not that one; leave one out "
-        "(docs/clients.md)",
+        f"{','.join(names)}: no kind of tokenizer is loaded by all of them with equal ids; leave "
+        "one out (docs/clients.md)",
     )
