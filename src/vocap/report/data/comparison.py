@@ -237,7 +237,7 @@ def _languages(results: Results, tokenizer: Tokenizer) -> pandas.DataFrame:
         _misleading(tokenizer.name, alp, rate)
         for alp, rate in zip(rows.alp, rows.unk_rate, strict=True)
     ]
-    if allocation := results.allocation_of(tokenizer):
+    if allocation := tokenizer.allocation:
         out = rows.index.isin(list(allocation.summary.get("left_out") or ()))
         if allocation.sizes:
             out |= ~rows.index.isin(list(allocation.sizes))
@@ -445,16 +445,16 @@ def _facts(results: Results, tokenizers: list[Tokenizer]) -> pandas.DataFrame:
     for one in tokenizers:
         kind, settings = one.kind_class, one.settings
         row = {
-            "kind": results.kind_label(one),
+            "kind": one.kind_label,
             "own": kind.made,
             "total": one.total,
             "regime": kind.regime(settings),
             "follows_text": kind.followed_text(settings),
             "byte_pair": issubclass(kind, BytePair),
-            "asked": results.asked(one),
+            "asked": one.asked,
             "merged": kind.merged,
             "reference": kind.is_reference,
-            "by_sizes": kind.allocated and not results.text_rule(one),
+            "by_sizes": kind.allocated and not one.text_rule,
         }
         rows.append(row)
     facts = pandas.DataFrame(rows, index=[one.name for one in tokenizers])
@@ -465,8 +465,8 @@ def _shares(results: Results, tokenizers: Sequence[Tokenizer]) -> tuple[str, dic
     """The file of q and q by language: of the first allocation, else by the first alpha
     of these tokenizers.
     """
-    for allocation in filter(None, map(results.allocation_of, tokenizers)):
-        q = {row["language"]: row["q"] for row in allocation.shares if row["q"] is not None}
+    for allocation in (one.allocation for one in tokenizers if one.allocation):
+        q = allocation.shares.q.dropna().to_dict()
         if q:
             return f"$results/allocation/{allocation.name}/allocation.tsv", q
     alphas = (tokenizer.text.get("alpha") for tokenizer in tokenizers)

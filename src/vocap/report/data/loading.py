@@ -11,7 +11,6 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-import orjson
 import pandas
 
 from vocap import __version__
@@ -23,7 +22,7 @@ from vocap.finetuning.scores import SELECTION, SUMMARY, SummaryRow, read_selecti
 from vocap.finetuning.tasks import TASKS
 from vocap.languages import Language, natural, read_languages
 from vocap.report.data import results as plain
-from vocap.report.data.results import Records, Results, look_up
+from vocap.report.data.results import Results, look_up
 from vocap.tables.curve import Point, Sizes, read_points, read_sizes
 from vocap.tables.frames import build_frame
 from vocap.tables.ladder import Ladder, known_characters
@@ -35,9 +34,9 @@ from vocap.tokenizers.settings import KINDS, File, Kind, kind_name
 PACKAGES = ("sentencepiece", "tokenizers", "numpy", "vl-convert-python", "snakemake")
 FORMS = ("sentencepiece.model", "tokenizer.json", "huggingface")  # of a tokenizer
 # tables of a tokenizer by their name in `Tokenizer`: numbers, other columns
-TOKENIZER_TABLES: dict[str, tuple[str, Sequence[str], Sequence[str]]] = {
-    "evaluation": ("evaluation.tsv", COLUMNS[2:], ()),
-    "parallel": ("parallel.tsv", PARALLEL_COLUMNS[1:], ()),
+TOKENIZER_TABLES: dict[str, tuple[Any, ...]] = {
+    "evaluation": ("evaluation.tsv", COLUMNS[2:]),
+    "parallel": ("parallel.tsv", PARALLEL_COLUMNS[1:]),
     "round_trips": ("roundtrip.tsv", ("texts", "identical", "share"), ("example",)),
     "unknown": ("unknown.tsv", ("count",), ("character",)),
 }
@@ -104,35 +103,40 @@ def load_results(
     ladders = shown("languages", "vocabularies/*/curve.tsv")
     curves = {code: read_points(path / "curve.tsv") for code, path in ladders.items()}
     chosen = {
-        name: read_rows(path / "allocation.tsv", "allocate", SHARES)
+        name: read_frame(path / "allocation.tsv", "allocate", SHARES)
         for name, path in shown("allocations", "allocation/*/allocation.tsv").items()
     }
-    allocated = {row["language"] for rows in chosen.values() for row in rows}
+    allocated = {code for shares in chosen.values() for code in shares.index}
     # the configured languages, else those with text, a curve or a size
     codes = selection.named["languages"] or {*stats, *curves, *allocated}
     languages = _by_name(known.get(code) or plain.unknown_language(code) for code in codes)
-    weights = _in_order(read_rows(folder / "corpora/weights.tsv", "weigh", ("n",)), languages)
+    weights = read_frame(folder / "corpora/weights.tsv", "weigh", ["n"], ["source"])
+    weights = _in_order(weights, languages).convert_dtypes()
+    allocations = {
+        name: read_allocation(folder / "allocation" / name, _in_order(shares, languages))
+        for name, shares in chosen.items()
+    }
     made = shown("tokenizers", "tokenizers/*/*.tsv", "tokenizers/*/description.json")
     tokenizers = {
-        name: read_tokenizer(path, look_up(settings, "tokenizers", name, "kind"), languages)
+        name: read_tokenizer(
+            path, look_up(settings, "tokenizers", name) or {}, allocations, languages
+        )
         for name, path in made.items()
     }
     models = shown("models", "pretraining/*/metrics.jsonl")
     tuned = shown("fine-tuned models", "finetuning/*/*")
     correlation, absent = read_study(folder, languages, settings)
-    n = {row["language"]: row["n"] for row in weights if row["n"]}
+    n = weights.n[weights.n > 0].to_dict()
     inputs, no_inputs = load_inputs(folder, curves, n)
     archives = sorted(folder.glob("corpora/starter/archives/*.json"))
     return Results(
         languages=languages,
         corpora={code: read_object(path / "stats.json") for code, path in stats.items()},
         packages=[read_object(path) for path in archives],
-        weights={row["language"]: row for row in weights},
+        weights=weights,
+        line_counts=n,
         curves=curves,
-        allocations={
-            name: read_allocation(folder / "allocation" / name, _in_order(rows, languages))
-            for name, rows in chosen.items()
-        },
+        allocations=allocations,
         tokenizers=tokenizers,
         models={name: read_model_results(path) for name, path in models.items()},
         training_bytes=_training_bytes(folder, languages),
@@ -174,12 +178,11 @@ def read_study(
     return [point for point in points if point.language in languages], absent
 
 
-def _in_order(rows: Records, languages: Collection[str]) -> Records:
+def _in_order(table: pandas.DataFrame, languages: Collection[str]) -> pandas.DataFrame:
     """The rows of these languages, in their order."""
-    rank = {code: place for place, code in enumerate(languages)}
-    return sorted(
-        (row for row in rows if row["language"] in rank), key=lambda row: rank[row["language"]]
-    )
+    order = pandas.Index(languages)
+    shown = table[table.index.isin(order)]
+    return shown.sort_index(key=order.get_indexer, kind="stable")
 
 
 def _versions() -> dict[str, str]:
@@ -215,16 +218,17 @@ def _training_bytes(folder: Path, languages: Collection[str]) -> dict[str, int]:
     return {code: size for code, size in sizes.items() if code in languages and size is not None}
 
 
-def read_rows(path: Path, command: str, numbers: Sequence[str] = ()) -> Records:
-    """The rows of a table that `vocap COMMAND` wrote, cells of the columns `numbers` as
-    numbers, None where one is empty; no row where the file is not there.
+def read_frame(
+    path: Path, command: str, numbers: Sequence[str], texts: Sequence[str] = ()
+) -> pandas.DataFrame:
+    """By language these columns of a table that `vocap COMMAND` wrote, NaN for those that it
+    lacks; no row where the file is not there.
     """
     with written_by(command, path):
-        rows: Records = list(read_tsv(path)) if path.exists() else []
-        for row in rows:
-            for name in {*numbers} & row.keys():
-                row[name] = None if row[name] in ("", "-") else orjson.loads(row[name])
-        return rows
+        rows = list(read_tsv(path)) if path.exists() else []
+        table = pandas.DataFrame(rows, columns=["language", *numbers, *texts])
+        table[[*numbers]] = table[[*numbers]].apply(pandas.to_numeric).astype(float)
+        return table.set_index("language")
 
 
 def _read_known(path: Path) -> dict[str, Any]:
@@ -232,7 +236,7 @@ def _read_known(path: Path) -> dict[str, Any]:
     return read_object(path) if path.exists() else {}
 
 
-def read_allocation(folder: Path, shares: Records) -> plain.AllocationResults:
+def read_allocation(folder: Path, shares: pandas.DataFrame) -> plain.AllocationResults:
     """One allocation; of a rule that makes models, the model of each language is the
     one point of its curve.
     """
@@ -241,7 +245,7 @@ def read_allocation(folder: Path, shares: Records) -> plain.AllocationResults:
     points = {path.parent.name: read_points(path) for path in curves}
     return plain.AllocationResults(
         folder.name,
-        shares,
+        shares.convert_dtypes(),
         _read_known(folder / "summary.json"),
         vocabulary.read_bytes().count(b"\n") - 1 if vocabulary.exists() else None,
         {code: found[-1] for code, found in points.items() if found and found[-1].ok},
@@ -249,31 +253,40 @@ def read_allocation(folder: Path, shares: Records) -> plain.AllocationResults:
 
 
 def read_tokenizer(
-    folder: Path, configured: str | None, languages: Collection[str]
+    folder: Path,
+    configured: Mapping[str, Any],
+    allocations: Mapping[str, plain.AllocationResults],
+    languages: Collection[str],
 ) -> plain.Tokenizer:
-    """One tokenizer with its tables; `configured` is its kind by the configuration, if
-    that names it.
+    """One tokenizer with its tables; `configured` is its entry of the configuration, which
+    names the allocation of a VOCAP tokenizer; else that has the tokenizer's own name.
     """
     there = {path.name for path in folder.iterdir()}
     description = _read_known(folder / "description.json")
-    tables = {}
-    for name, (file, numbers, texts) in TOKENIZER_TABLES.items():
-        rows = _in_order(read_rows(folder / file, "evaluate", numbers), languages)
-        table = pandas.DataFrame(rows, columns=["language", *numbers, *texts])
-        tables[name] = table.set_index("language").astype(dict.fromkeys(numbers, float))
-    pieces = read_rows(folder / "pieces.tsv", "export") if description.get("dead") else []
+    tables = {
+        name: _in_order(read_frame(folder / file, "evaluate", *columns), languages)
+        for name, (file, *columns) in TOKENIZER_TABLES.items()
+    }
+    path = folder / "pieces.tsv"
+    with written_by("export", path):
+        pieces = list(read_tsv(path)) if description.get("dead") and path.exists() else []
+        statuses = Counter(row["status"] for row in pieces)
     dead = [row for row in pieces if row["status"] == "dead"][:DEAD_SHOWN]
     made = there & set(Kind.results)
-    kind = description.get("kind") or configured or ("unknown" if made else kind_name(File))
+    unnamed = "unknown" if made else kind_name(File)
+    kind = description.get("kind") or configured.get("kind") or unnamed
     expected = {"evaluation.tsv", *KINDS.get(kind, Kind).results}
+    chosen = configured.get("allocation")
+    chosen = chosen if isinstance(chosen, str) else folder.name
     return plain.Tokenizer(
         folder.name,
         description,
         **tables,
-        statuses=dict(sorted(Counter(row["status"] for row in pieces).items())),
+        statuses=dict(sorted(statuses.items())),
         dead=dead,
         missing=tuple(sorted(expected - there)),
         kind=kind,
+        allocation=allocations.get(chosen) if KINDS.get(kind, Kind).allocated else None,
         forms=tuple(name for name in FORMS if name in there),
         bits=read_bits(folder / BITS_FILE),
     )

@@ -16,7 +16,7 @@ from vocap.languages import RESOURCES, Language
 from vocap.report.page.tables import Column, format_number
 from vocap.report.paper import paper_languages
 from vocap.tables.curve import Point, Sizes
-from vocap.tables.frames import build_frame
+from vocap.tables.frames import build_frame, records
 from vocap.tokenizers.settings import KINDS, Kind
 
 Records = list[dict[str, Any]]  # rows of a table, by column
@@ -44,7 +44,7 @@ class AllocationResults:
     """
 
     name: str
-    shares: list[dict[str, Any]]  # rows of allocation.tsv, cells as numbers or None
+    shares: pandas.DataFrame  # allocation.tsv by language, with nullable numbers
     summary: dict[str, Any]
     pieces: int | None  # rows of vocabulary.tsv, None where the file is not there
     # of a rule that makes models: each language's own
@@ -61,9 +61,9 @@ class AllocationResults:
         return look_up(self.summary, "settings") or {}
 
     @property
-    def sizes(self) -> dict[str, int | None]:
-        """The size of each language."""
-        return {share["language"]: share["size"] for share in self.shares}
+    def sizes(self) -> dict[str, int]:
+        """The size of each language that has one."""
+        return self.shares["size"].dropna().to_dict()
 
     @property
     def warnings(self) -> list[str]:
@@ -90,6 +90,8 @@ class Tokenizer:
     dead: list[dict[str, str]]  # pieces that no text can produce, with the splits that score higher
     missing: tuple[str, ...]  # names of the files that are not there though its kind has them
     kind: str  # its name in vocap.tokenizers.settings.KINDS
+    # that a VOCAP tokenizer was made from; None for other kinds, and where it is not known
+    allocation: AllocationResults | None
     forms: tuple[
         str, ...
     ] = ()  # of sentencepiece.model, tokenizer.json and huggingface, those that are there
@@ -110,6 +112,40 @@ class Tokenizer:
     def kind_class(self) -> type[Kind]:
         """The class that answers for its kind; of an unknown one the general answers."""
         return KINDS.get(self.kind, Kind)
+
+    @property
+    def rule(self) -> Rule | None:
+        """The rule of its allocation."""
+        return self.allocation.rule if self.allocation else None
+
+    @property
+    def text_rule(self) -> Rule | None:
+        """`rule` where that reads the text of the languages, else None."""
+        return self.rule if self.rule and self.rule.needs_text else None
+
+    @property
+    def asked(self) -> int | None:
+        """T as configured; a tokenizer of little text has fewer ids."""
+        said = self.allocation.summary if self.allocation else self.description
+        total = look_up(said, "settings", "total")
+        return total if isinstance(total, int) else self.total
+
+    @property
+    def kind_label(self) -> str:
+        """The kind as a noun phrase; of an allocation by a rule that reads the text, the
+        name of the rule.
+        """
+        if self.text_rule:
+            return self.text_rule.name.upper()
+        return self.kind_class.label or self.kind
+
+    @property
+    def method(self) -> str:
+        """What chose its pieces: a rule of allocation, or one training."""
+        if self.rule:
+            return f"allocation, {self.rule.label} rule"
+        said = self.kind_class.selection(self.settings, self.weights)
+        return ", ".join(filter(None, said)) or self.kind
 
     @property
     def text(self) -> dict[str, Any]:
@@ -232,7 +268,8 @@ class Results:
     languages: dict[str, Language]  # those of the run, sorted by name: the order of all rows below
     corpora: dict[str, dict[str, Any]]
     packages: list[dict[str, Any]]  # of the starter corpus, with licence and source
-    weights: dict[str, dict[str, Any]]
+    weights: pandas.DataFrame  # weights.tsv by language, with nullable numbers
+    line_counts: dict[str, float]  # n of `weights`, without those of none
     curves: dict[str, list[Point]]
     allocations: dict[str, AllocationResults]
     tokenizers: dict[str, Tokenizer]
@@ -258,55 +295,6 @@ class Results:
     def section(self, *path: str) -> dict[str, Any]:
         """A section of the configuration by its keys; empty where there is none."""
         return look_up(self.settings, *path) or {}
-
-    def allocation_of(self, tokenizer: Tokenizer) -> AllocationResults | None:
-        """The allocation that a VOCAP tokenizer was made from; None for other kinds, and
-        where it is not known.
-
-        The configuration names it; without one it is the allocation of the tokenizer's
-        own name.
-        """
-        if not tokenizer.kind_class.allocated:
-            return None
-        name = self.section("tokenizers", tokenizer.name).get("allocation")
-        return self.allocations.get(name if isinstance(name, str) else tokenizer.name)
-
-    def rule_of(self, tokenizer: Tokenizer) -> Rule | None:
-        """The rule of allocation of a VOCAP tokenizer; None for other kinds, and where
-        it is not known.
-        """
-        allocation = self.allocation_of(tokenizer)
-        return allocation.rule if allocation else None
-
-    def text_rule(self, tokenizer: Tokenizer) -> Rule | None:
-        """`rule_of` where that rule reads the text of the languages, else None."""
-        rule = self.rule_of(tokenizer)
-        return rule if rule and rule.needs_text else None
-
-    def asked(self, tokenizer: Tokenizer) -> int | None:
-        """T as configured; a tokenizer of little text has fewer ids."""
-        allocation = self.allocation_of(tokenizer)
-        said = allocation.summary if allocation else tokenizer.description
-        total = look_up(said, "settings", "total")
-        return total if isinstance(total, int) else tokenizer.total
-
-    def kind_label(self, tokenizer: Tokenizer) -> str:
-        """The kind as a noun phrase; of an allocation by a rule that reads the text, the
-        name of the rule.
-        """
-        rule = self.text_rule(tokenizer)
-        if rule:
-            return rule.name.upper()
-        return tokenizer.kind_class.label or tokenizer.kind
-
-    def method(self, tokenizer: Tokenizer) -> str:
-        """The method that chose a tokenizer's pieces: a rule of allocation, or one
-        training.
-        """
-        if rule := self.rule_of(tokenizer):
-            return f"allocation, {rule.label} rule"
-        said = tokenizer.kind_class.selection(tokenizer.settings, tokenizer.weights)
-        return ", ".join(filter(None, said)) or tokenizer.kind
 
     def configured(self, section: str, names: Iterable[str]) -> list[str]:
         """The names in the order of a configuration section, then those that it does
@@ -338,6 +326,10 @@ class Results:
         """Code, name and group of a language, for a row of a table."""
         return {"language": code, "name": self.name(code), "resource": self.resource(code)}
 
+    def with_names(self, table: pandas.DataFrame) -> Records:
+        """The rows of a table with a column `language`, with name and group of that."""
+        return [row | self.about(row["language"]) for row in records(table)]
+
     def rows(self, columns: Mapping[Column, Mapping[str, Any]]) -> Records:
         """A row for each language of the run that a column has a value of, with code,
         name and group. `columns`: the values of each by code.
@@ -348,11 +340,6 @@ class Results:
             if any(cell is not None for cell in cells.values()):
                 rows.append(self.about(code) | cells)
         return rows
-
-    @property
-    def line_counts(self) -> dict[str, float]:
-        """n of weights.tsv by language, without those of none."""
-        return {code: float(row["n"]) for code, row in self.weights.items() if row["n"]}
 
     def lines(self, code: str) -> int | None:
         """Lines of a language's corpus, training and held out; None where its

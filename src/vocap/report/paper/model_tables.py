@@ -77,7 +77,7 @@ def _run(results: Results, model: ModelResults, tuned: Finetuned) -> Run:
         "tuned": tuned,
     }
     if tokenizer := results.tokenizers.get(run["tokenizer"]):
-        rule, allocation = results.text_rule(tokenizer), results.allocation_of(tokenizer)
+        rule, allocation = tokenizer.text_rule, tokenizer.allocation
         run["kind"] = rule.name if rule else tokenizer.kind
         run["total"] = run["total"] or tokenizer.total
         run["beta"] = allocation and allocation.setting("beta")

@@ -42,7 +42,7 @@ def section(results: Results) -> list[PageBlock]:
             "until the union of all chosen vocabularies is full."
         ),
         _overview(results),
-        *([_sizes(results)] if any(entry.shares for entry in entries) else []),
+        _sizes(results),
         Fold(
             "Each allocation: summary, and sizes by language",
             [Fold(entry.name, _one(results, entry)) for entry in entries],
@@ -59,7 +59,7 @@ def _overview(results: Results) -> Table:
             key: entry.setting(key) for key in ("rule", "total", "alpha", "beta")
         }
         row |= {"allocation": entry.name, "languages": len(entry.shares), "pieces": entry.pieces}
-        row["sum_of_sizes"] = sum(size or 0 for size in entry.sizes.values())
+        row["sum_of_sizes"] = sum(entry.sizes.values())
         rows.append(row | {"rank_correlation": _correlation(entry)})
     correlated = any(row["rank_correlation"] is not None for row in rows)
     correlation = [Column("rank_correlation", "Rank correlation with the paper", "number", 3)]
@@ -71,7 +71,6 @@ def _sizes(results: Results) -> Table:
     sizes = {
         Column(f"size_{entry.name}", entry.name, "number", bar=True): entry.sizes
         for entry in results.allocations.values()
-        if entry.shares
     }
     return specified("sizes", results.rows(sizes), [*sizes])
 
@@ -94,15 +93,12 @@ def _one(results: Results, entry: AllocationResults) -> list[PageBlock]:
     """All of the summary, and the sizes."""
     summary = {key: value for key, value in entry.summary.items() if key != "warnings"}
     blocks: list[PageBlock] = [page.CodeBlock.of_file(summary, "summary.json")] if summary else []
-    return [*blocks, _table(results, entry)] if entry.shares else blocks
+    return [*blocks, _table(results, entry)]
 
 
 def _table(results: Results, entry: AllocationResults) -> Table:
-    rows = []
-    for share in entry.shares:
-        own, size = share["own_pieces"], share["size"]
-        row = {"own_share": own / size if size and own is not None else None}
-        rows.append(share | row | results.about(share["language"]))
+    shares = entry.shares.assign(own_share=entry.shares.own_pieces / entry.shares["size"])
+    rows = results.with_names(shares.reset_index())
     gained = "of the last step taken (nats per line; none for a language at its smallest size)"
     if entry.rule and entry.rule.needs_text:
         gained = "of the last pieces kept (nats per line; one price for all languages)"
@@ -174,7 +170,7 @@ def make_explorer(results: Results) -> dict[str, Any] | None:
     """
     names = results.configured("allocation", results.allocations)
     present = [results.allocations[name] for name in names]
-    present = [entry for entry in present if entry.shares and entry.settings]
+    present = [entry for entry in present if entry.settings]
     if not results.inputs or not present:
         return None
     characters, times, held = find_overlap(results.inputs)

@@ -107,9 +107,9 @@ def looks(results: Results) -> dict[str, tuple[str, str]]:
     found: dict[str, tuple[str, str]] = {}
     places: Counter[tuple[str, int | None]] = Counter()
     for one in results.configured_tokenizers():
-        kind = results.kind_label(one), results.asked(one)
+        kind = one.kind_label, one.asked
         colour, shape = one.kind_class.colour, one.kind_class.shape
-        if results.text_rule(one):
+        if one.text_rule:
             colour, shape = figures.BY_TEXT
         place = figures.MARKS.index(shape) + places[kind]
         found[one.name] = colour, figures.MARKS[place % len(figures.MARKS)]

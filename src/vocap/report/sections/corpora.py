@@ -54,10 +54,10 @@ def section(results: Results) -> list[PageBlock]:
 
 def _lines(results: Results) -> Records:
     """The counts of each language, as stats.json and weights.tsv have them."""
-    rows = []
+    rows, weights = [], results.weights.to_dict("index")
     for code in results.languages:
         if stats := results.corpora.get(code):
-            weight = results.weights.get(code, {})
+            weight = weights.get(code, {})
             whole = "yes" if stats.get("complete", True) else "no: scan limit"
             about = {
                 **results.about(code),

@@ -112,7 +112,7 @@ def shares(results: Results) -> list[Shares]:
         for one in results.configured_tokenizers()
         if one.kind_class.merged or not one.kind_class.made
     ]
-    used = [results.allocation_of(one) for one in made]
+    used = [one.allocation for one in made]
     found = [_of_tokenizer(results, one) for one in made]
     found += [_of_allocation(one) for one in results.allocations.values() if one not in used]
     found.sort(key=lambda one: (one.kind != Vocap.label, one.counted))
@@ -130,7 +130,7 @@ def _of_allocation(entry: AllocationResults) -> Shares:
 def _of_tokenizer(results: Results, tokenizer: Tokenizer) -> Shares:
     every = frame(results)
     rows = every[every.tokenizer == tokenizer.name].set_index("language")
-    allocation = results.allocation_of(tokenizer)
+    allocation = tokenizer.allocation
     ids: Mapping[str, float | None] = allocation.sizes if allocation else {}
     if not ids:
         allocation = None
@@ -138,8 +138,8 @@ def _of_tokenizer(results: Results, tokenizer: Tokenizer) -> Shares:
         ids = rows.training_ids.fillna(held_out).fillna(0).to_dict()
     return Shares(
         tokenizer.name,
-        results.kind_label(tokenizer),
-        results.asked(tokenizer),
+        tokenizer.kind_label,
+        tokenizer.asked,
         tokenizer.total,
         allocation,
         {code: round(size) for code, size in ids.items() if size},
@@ -311,7 +311,7 @@ def _loads(results: Results) -> list[CodeBlock]:
         place = f"{results.folder}/tokenizers/{one.name}"
         lines = [LOADS[form].format(f"{place}/{form}") for form in one.forms]
         if lines:
-            remark = sentence("made", one=one, method=results.method(one))
+            remark = sentence("made", one=one, method=one.method)
             blocks.append(CodeBlock(one.name, "\n".join(lines), remark))
     return blocks
 

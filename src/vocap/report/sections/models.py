@@ -380,8 +380,7 @@ def _scores_by_language(results: Results, models: list[Finetuned], tasks: list[s
         wide[model.name], wide[f"{model.name}_std"] = own["mean"], own["std"]
         more.append(Column(model.name, model.name, "number", 1))
         more.append(Column(f"{model.name}_std", "±", "number", 1))
-    rows = []
-    for row in records(wide.dropna(how="all").reset_index()):
-        names = {"task": TASK_NAMES[row["task"]], "metric": METRIC_NAMES[row["metric"]]}
-        rows.append(row | results.about(row["language"]) | names)
+    rows = results.with_names(wide.dropna(how="all").reset_index())
+    for row in rows:
+        row |= {"task": TASK_NAMES[row["task"]], "metric": METRIC_NAMES[row["metric"]]}
     return specified("finetuning-languages", rows, more)

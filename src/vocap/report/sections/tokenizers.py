@@ -15,7 +15,6 @@ from vocap.report.page.blocks import (
 )
 from vocap.report.page.rendering import sentence
 from vocap.report.page.tables import Table, caption, columns_of, specified
-from vocap.tables.frames import records
 
 STATUS = {  # of pieces.tsv
     "ok": "in use as scored",
@@ -62,7 +61,7 @@ def _made(results: Results) -> Table:
         about = {
             "tokenizer": one.name,
             "kind": one.kind,
-            "method": results.method(one),
+            "method": one.method,
             "weights": one.weights,
             "remark": remark if text else "text not stated",
             "scores": str(rule),
@@ -104,11 +103,9 @@ def _one(results: Results, tokenizer: Tokenizer, rows: pandas.DataFrame) -> list
     if len(own):
         # a join with absent rows makes floats of them
         whole = own.astype(dict.fromkeys(COUNTS, "Int64"))
-        rows = [row | results.about(row["language"]) for row in records(whole)]
         more = [*columns_of("measures"), *columns_of("parallel")]
-        blocks.append(
-            specified("evaluation", rows, more, of=tokenizer.name, measured=caption("measures"))
-        )
+        said = {"of": tokenizer.name, "measured": caption("measures")}
+        blocks.append(specified("evaluation", results.with_names(whole), more, **said))
     if len(tokenizer.unknown):
         blocks.append(_unknown(results, tokenizer))
     return blocks
@@ -117,12 +114,11 @@ def _one(results: Results, tokenizer: Tokenizer, rows: pandas.DataFrame) -> list
 def _unknown(results: Results, tokenizer: Tokenizer) -> Table:
     rows = tokenizer.unknown.reset_index().astype({"count": int})
     rows = rows.sort_values(["count", "language", "character"], ascending=[False, True, True])
-    cells = []
-    for row in records(rows):
-        # with its code points, since marks and controls cannot be seen alone
-        shown = " ".join(
-            f"{one if one.isprintable() else ''} U+{ord(one):04X}".strip()
-            for one in row["character"]
-        )
-        cells.append(row | results.about(row["language"]) | {"character": shown})
-    return specified("unknown", cells, of=tokenizer.name)
+
+    def shown(text: str) -> str:
+        """With its code points, since marks and controls cannot be seen alone."""
+        parts = (f"{one if one.isprintable() else ''} U+{ord(one):04X}".strip() for one in text)
+        return " ".join(parts)
+
+    rows = rows.assign(character=rows.character.map(shown))
+    return specified("unknown", results.with_names(rows), of=tokenizer.name)

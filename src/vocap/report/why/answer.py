@@ -18,6 +18,7 @@ from vocap.report.why.remedies import (
 )
 from vocap.report.why.run import COSTS, Run, count_shared
 from vocap.tables.curve import outline
+from vocap.tables.frames import records
 from vocap.text_files.records import read_lines
 from vocap.tokenizers.settings import Mono
 
@@ -39,7 +40,7 @@ def answer_for(run: Run, code: str) -> dict[str, Any]:
     results = run.results
     points, found = results.trained(code), outline(results.curves.get(code, ()))
     ends = [known[-1].size for one in results.curves if (known := results.trained(one))]
-    taken = results.allocation_of(results.tokenizers[run.front[0]]) if run.front else None
+    taken = results.tokenizers[run.front[0]].allocation if run.front else None
     entries = [one for one in results.allocations.values() if one.sizes.get(code)]
     entries.sort(key=lambda one: (one is not taken, bool(one.rule and one.rule.needs_text)))
     made = [one.name for one in results.configured_tokenizers() if one.kind_class is not Mono]
@@ -76,12 +77,13 @@ def share_of(run: Run, entry: AllocationResults, code: str) -> dict[str, Any]:
     1,000 pieces, times its weight; None where no step gains) and `last_gain` the smallest gain
     that was taken. For pieces `gain` is the one price of all languages.
     """
-    own = next(share for share in entry.shares if share["language"] == code)
+    (own,) = records(entry.shares.loc[[code]].reset_index())
     by_pieces = bool(entry.rule and entry.rule.needs_text)
     found = entry.settings | own | dict.fromkeys(("held", "next_size", "next_gain"))
     found |= {"name": entry.name, "by_pieces": by_pieces}
-    found["last_gain"] = min((one["gain"] for one in entry.shares if one["gain"]), default=None)
-    found["median_weight"] = statistics.median(one["weight"] for one in entry.shares)
+    gains = entry.shares.gain.dropna()
+    found["last_gain"] = gains.min() if len(gains) else None
+    found["median_weight"] = float(entry.shares.weight.median())
     path = run.folder / "allocation" / entry.name / "vocabulary.tsv"
     if path.exists() and code in count_shared(path)[0]:
         shared, alone, characters = count_shared(path)
@@ -114,7 +116,7 @@ def cost_of(run: Run, name: str, code: str) -> dict[str, Any]:
     used = found.pop("training_ids")
     return found | {
         "name": name,
-        "kind": run.results.kind_label(one),
+        "kind": one.kind_label,
         "total": one.total,
         "follows_text": kind.followed_text(one.settings),
         "used_ids": used if kind.made and not kind.allocated else None,
