@@ -19,7 +19,7 @@ import jinja2
 import vl_convert
 
 from vocap.report.page.tables import counted, specification
-from vocap.tokenizers.settings import Joint, Kind, Vocap, kind_name
+from vocap.tokenizers.settings import Joint, Vocap
 
 PAGE_FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", Arial, sans-serif'
 # groups differ without colour too
@@ -41,8 +41,6 @@ MARKS = [
     "triangle-up",
     "triangle-left",
 ]
-PAIR: tuple[type[Kind], ...] = (Joint, Vocap)  # the kinds that the paper compares
-PAIR_KEYS = [kind_name(kind) for kind in PAIR]  # of their columns
 Chart = dict[str, Any]  # a Vega-Lite specification
 Row = Mapping[str, Any]
 WIDTH = 660  # of a figure file, in px; on the page a chart takes its container's width
@@ -71,7 +69,8 @@ def fill(name: str, /, **values: Any) -> Chart:
     """The specification that a template gives with these values, and the scales of groups."""
     chart = jinja2.Template(read_template(name), undefined=jinja2.StrictUndefined)
     scales = {"palette": palette, "group_shapes": group_shapes, "others": COLOURS}
-    return json.loads(chart.render(width=WIDTH, **scales, **values))
+    pair = Joint, Vocap  # the kinds that the paper compares
+    return json.loads(chart.render(width=WIDTH, pair=pair, **scales, **values))
 
 
 def palette(groups: Mapping[str, str], suffix: str = "") -> dict[str, list[str]]:
@@ -158,24 +157,6 @@ def line_figure(name: str, rows: Sequence[Row], of: str = "", **values: Any) -> 
     """A figure of a line for each `model` of the rows, named at its end where there are few."""
     models = counted(len({row["model"] for row in rows}), "model")
     return drawn_as(name, rows, {}, of, models=models, **values)
-
-
-def pair_figure(
-    name: str, rows: Sequence[Row], of: str = "", *, scale: Chart, **values: Any
-) -> Figure:
-    """A figure of a line from JOINT's to VOCAP's value of each row, and the marks at its ends.
-
-    `fields` of the specification: of the two values of a row, and of the value of a mark. The
-    names of models stand at `PAIR_KEYS`, where these hold no values.
-    """
-    *fields, measure = specification()[name]["chart"]["fields"]
-    ends = []
-    for row in rows:
-        for kind, key, place in zip(PAIR, PAIR_KEYS, fields, strict=True):
-            end = {**row, "kind": kind.label, measure: row[place]}
-            ends.append(end if place == key else end | {"model": row[key]})
-    kinds = {kind.label: (kind.colour, kind.shape) for kind in PAIR}
-    return drawn_as(name, rows, {"ends": ends, "scale": scale, "kinds": kinds}, of, **values)
 
 
 def scatter_figure(

@@ -19,7 +19,7 @@ from vocap.finetuning.tasks import TASKS
 from vocap.languages import RESOURCES
 from vocap.report.data.results import Records, Results
 from vocap.report.page.blocks import Fold, Note, PageBlock, Paragraph, text_of
-from vocap.report.page.figures import COLOURS, Figure, line_figure, pair_figure, scatter_figure
+from vocap.report.page.figures import COLOURS, Figure, drawn_as, line_figure, scatter_figure
 from vocap.report.page.rendering import sentence
 from vocap.report.page.tables import (
     Column,
@@ -270,11 +270,11 @@ def _group_figure(task: str, rows: Records) -> Figure:
         row["row"] = f"{row['resource']}, {row['total']}"
         if totals.count(row["total"]) > 1:
             row["row"] += f", {row['vocap']} and {row['joint']}"
-    return pair_figure(
+    return drawn_as(
         "paper-figure-6",
         rows,
+        {},
         task,
-        scale={"zero": False, "padding": 20},
         task=TASK_NAMES[task],
         measure=METRIC_NAMES[GROUP_MEASURES[task]],
         gains="; ".join(f"{row['row']}: {signed(row['gain'])}" for row in rows),

@@ -9,9 +9,11 @@ from vocap.report.page.blocks import (
     PageBlock,
     Paragraph,
     Section,
+    not_run,
     text_of,
 )
 from vocap.report.page.rendering import sentence
+from vocap.report.page.tables import specification
 from vocap.report.paper import section as paper
 from vocap.report.sections import (
     allocation,
@@ -36,22 +38,22 @@ def settings(results: Results) -> list[PageBlock]:
     return blocks
 
 
-# id, heading and name in the navigation of each part of the page, and its function
-PARTS = (
-    ("start", "What each language gets", "Start", front.section),
-    ("language", "My language: what it gets, and why", "My language", language.section),
-    ("explorer", "Other sizes: the explorer", "Explorer", allocation.explorer),
-    ("comparison", "The tokenizers compared", "Comparison", comparison.section),
-    ("curves", "ALP of every language at every size", "ALP curves", corpora.curves),
-    ("allocation", "Vocabulary size of each language", "Allocation", allocation.section),
-    ("size", "Size of the vocabulary", "Size", models.vocabulary_size),
-    ("tokenizers", "The tokenizers", "Tokenizers", tokenizers.section),
-    ("corpora", "Text of each language, and what is missing", "Corpora", corpora.section),
-    ("models", "Pre-training", "Models", models.pretraining),
-    ("finetuning", "Fine-tuning", "Fine-tuning", models.finetuning),
-    ("paper", "The paper’s tables and figures, and this run’s", "The paper", paper.section),
-    ("settings", "Settings and versions", "Settings", settings),
-)
+# the functions of the parts of the page, whose headings and order are in specification.yaml
+PARTS = {
+    "start": front.section,
+    "language": language.section,
+    "explorer": allocation.explorer,
+    "comparison": comparison.section,
+    "curves": corpora.curves,
+    "allocation": allocation.section,
+    "size": models.vocabulary_size,
+    "tokenizers": tokenizers.section,
+    "corpora": corpora.section,
+    "models": models.pretraining,
+    "finetuning": models.finetuning,
+    "paper": paper.section,
+    "settings": settings,
+}
 
 
 def build_sections(results: Results) -> list[Section]:
@@ -60,12 +62,15 @@ def build_sections(results: Results) -> list[Section]:
     """
     made: list[Section] = []
     notes: dict[PageBlock, None] = {}  # in their order, each once
-    for name, title, short, make_blocks in PARTS:
-        blocks = make_blocks(results)
+    for name, told in specification()["parts"].items():
+        if "needs" in told and not getattr(results, told["needs"]):
+            blocks: list[PageBlock] = [not_run(told["stage"], told["absent"])]
+        else:
+            blocks = PARTS[name](results)
         if all(isinstance(block, Note) for block in blocks):
             notes |= dict.fromkeys(blocks)
         else:
-            made.append(Section(name, title, short, blocks))
+            made.append(Section(name, told["title"], told["short"], blocks))
     if notes:
         made.append(Section("absent", "Not in this run", "", list(notes)))
     return made

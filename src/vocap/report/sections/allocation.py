@@ -18,7 +18,7 @@ from vocap.allocation.inputs import LanguageInput
 from vocap.allocation.settings import Allocation as Settings
 from vocap.report.data.results import AllocationResults, Results
 from vocap.report.page import blocks as page
-from vocap.report.page.blocks import Explorer, Fold, Note, PageBlock, Paragraph, not_run
+from vocap.report.page.blocks import Explorer, Fold, Note, PageBlock, Paragraph
 from vocap.report.page.rendering import sentence
 from vocap.report.page.tables import Column, Table, rounded, specified
 from vocap.report.paper import paper_languages, paper_size
@@ -33,8 +33,6 @@ def section(results: Results) -> list[PageBlock]:
     """The allocations side by side, in total and by language; details of each
     folded.
     """
-    if not results.allocations:
-        return [not_run("allocation", "No vocabulary has been allocated yet.")]
     entries = results.allocations.values()
     return [
         Paragraph(
@@ -107,8 +105,6 @@ def _table(results: Results, entry: AllocationResults) -> Table:
 
 def explorer(results: Results) -> list[PageBlock]:
     """The explorer, or the reason that there is none."""
-    if not results.allocations:
-        return [not_run("allocation", "There is no allocation to start from.")]
     data = make_explorer(results)
     if data is None:
         reason = (

@@ -22,9 +22,8 @@ from vocap.report.page.blocks import (
     PageBlock,
     Paragraph,
     first_open,
-    not_run,
 )
-from vocap.report.page.figures import Figure, drawn_as, pair_figure, scatter_figure
+from vocap.report.page.figures import Figure, drawn_as, scatter_figure
 from vocap.report.page.rendering import sentence
 from vocap.report.page.tables import Column, Table, columns_of, counted, signed, specified
 from vocap.tables.frames import records
@@ -45,8 +44,6 @@ def section(results: Results) -> list[PageBlock]:
     language.
     """
     found = comparison.sizes(results)
-    if not results.tokenizers:
-        return [not_run("tokenizers", "There is no tokenizer to compare yet.")]
     if not found:
         said = "no tokenizer of several languages was measured on held-out text"
         return [Note(f"Nothing to compare: {said}.")]
@@ -258,9 +255,5 @@ def _figure_4(results: Results, found: Sequence[Size]) -> list[PageBlock]:
     if not rows:
         return []
     words = "; ".join(f"{row['row']}: {row['label']}" for row in rows)
-    values = [row[key] for row in rows for key in figures.PAIR_KEYS]
-    pad = 0.08 * (max(values) - min(values) or 1)
-    domain = [min(values) - pad, max(values) + 2.2 * pad]
-    scale = {"domain": domain, "nice": False, "zero": False}
-    figure = pair_figure("vocap-joint-groups", rows, scale=scale, words=words)
+    figure = drawn_as("vocap-joint-groups", rows, {}, words=words)
     return [Fold("The paper’s Figure 4: VOCAP and JOINT by resource group", [figure])]

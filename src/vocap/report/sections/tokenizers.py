@@ -10,7 +10,6 @@ from vocap.report.page.blocks import (
     Note,
     PageBlock,
     Paragraph,
-    not_run,
     without_results,
 )
 from vocap.report.page.rendering import sentence
@@ -26,8 +25,6 @@ COUNTS = ("lines", "sentences", "tokens", "english_tokens")
 
 def section(results: Results) -> list[PageBlock]:
     """All tokenizers, checks of their files, then one part each."""
-    if not results.tokenizers:
-        return [not_run("tokenizers", "No tokenizer has been made yet.")]
     rows = frame(results)
     incomplete = [
         Note(
