@@ -41,12 +41,29 @@ SIZES = re.compile(r"^((src|tgt|text|decoder)_)?vocab_size")  # keys of T
 # lists of pairs with ids in one place
 TOKEN_PAIRS = {"forced_decoder_ids": 1, "sequence_bias": 0}
 
+KINDS = {  # of the keys that are used here
+    "model_type": str,
+    "vocab_size": int,
+    "max_position_embeddings": int,
+    "pad_token_id": int,
+    "architectures": list,
+}
+
 
 def read_config(folder: Path) -> dict[str, Any]:
-    """The config.json of a Hugging Face model's folder. Raises VocapError where there is
-    none.
+    """The config.json of a Hugging Face model's folder.
+
+    Raises VocapError where there is none, and where a key that is used here is of
+    another type.
     """
-    return read_object(folder / CONFIG, REMEDY)
+    path = folder / CONFIG
+    config = read_object(path, REMEDY)
+    for key, kind in KINDS.items():
+        if not isinstance(config.get(key), kind | None):
+            raise VocapError(
+                f"{path}: {key} is {config[key]!r:.100}, not of type {kind.__name__}; {REMEDY}"
+            )
+    return config
 
 
 @contextmanager
@@ -108,8 +125,9 @@ def weight_files(folder: Path) -> list[Path]:
         raise VocapError(
             f"{folder}: no {WEIGHTS[0]} there; save the model with save_pretrained first"
         )
-    parts = read_object(folder / WEIGHTS[1], REMEDY).get("weight_map", {})
-    return [folder / name for name in sorted({*parts.values()})]
+    parts = read_object(folder / WEIGHTS[1], REMEDY).get("weight_map")
+    names = sorted(set(parts.values())) if isinstance(parts, dict) else []
+    return [folder / name for name in names]
 
 
 def renumbered(
@@ -233,8 +251,14 @@ def copy_modules(source: Path, folder: Path) -> None:
     """
     if not (source / MODULES).is_file():
         return
-    for module in json.loads((source / MODULES).read_text("utf-8")):
-        name = module["path"]
+    try:
+        modules = json.loads((source / MODULES).read_text("utf-8"))
+        names = [str(module["path"]) for module in modules]
+    except (ValueError, TypeError, KeyError):
+        raise VocapError(
+            f"{source / MODULES}: not a list of modules with a path each; bring it again"
+        ) from None
+    for name in names:
         place = source / name
         if not place.resolve().is_relative_to(source.resolve()):
             raise VocapError(

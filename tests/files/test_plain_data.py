@@ -26,7 +26,7 @@ def test_wrong_yaml_is_one_line(tmp_path, text, says):
 
 def test_other_files_are_one_line(tmp_path):
     (tmp_path / "a.yaml").write_bytes(b"a: \xff")
-    (tmp_path / "a.json").write_text('{"a": 1,', "utf-8")
+    (tmp_path / "a.json").write_text('{"a": 1, "a": 2}', "utf-8")
     for path in (tmp_path / "a.yaml", tmp_path / "a.json", tmp_path / "none.yaml", tmp_path):
         with pytest.raises(UsageError, match=r"^[^\n]+$"):
             read_yaml(path)

@@ -147,6 +147,18 @@ def test_numbers_in_scientific_notation_are_read(config, path, text, value):
     assert load(edit(config, path, yaml.safe_load(text))) == load(edit(config, path, value))
 
 
+@pytest.mark.parametrize(("number", "base"), CASES["bases"])
+def test_numbers_of_other_bases_are_refused(tmp_path, number, base):
+    path = tmp_path / "own.yaml"
+    path.write_text(f"seed: 1\ncorpora:\n  max_sentences: {number}\n")
+    with pytest.raises(
+        UsageError, match=rf"line 3: YAML reads {number} as a number of base {base}"
+    ):
+        read_files([path])
+    path.write_text(f"report: {{title: '{number}'}}\n")
+    assert read_files([path]) == {"report": {"title": number}}
+
+
 @pytest.mark.parametrize(("path", "hinted"), CASES["hints"])
 def test_the_hint_on_unquoted_no_is_given_where_a_name_is_expected(config, path, hinted):
     with pytest.raises(UsageError) as caught:

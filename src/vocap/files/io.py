@@ -27,8 +27,9 @@ _ESCAPES = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
 _ESCAPED = re.compile(r"[\\\t\n\r]")
 _ORIGINALS = {escaped: original for original, escaped in _ESCAPES.items()}
 _MERGE = "tag:yaml.org,2002:merge"
-# YAML 1.1 takes 1e5 for text
+# YAML 1.1 takes 1e5 for text, 0100 for 64, 16:40 for 1000
 _SCIENTIFIC = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+")
+_OTHER_BASE = re.compile(r"[-+]?0[0-7_]+|.*:.*")
 
 
 def file_sha256(path: str | Path) -> str:
@@ -337,11 +338,19 @@ def read_object(path: str | Path, remedy: str = "run its stage again") -> dict[s
     """The object that a file holds, behind a byte-order mark or without one.
 
     Raises VocapError, naming file, line and `remedy`, for a file that is not UTF-8, no
-    JSON or another value, and for one that is not there.
+    JSON or another value, for one with a key twice, and for one that is not there.
     """
     path = Path(path)
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len(found := dict(pairs)) < len(pairs):
+            names = [name for name, _ in pairs]
+            twice = next(name for name in names if names.count(name) > 1)
+            raise VocapError(f"{path}: duplicate key {twice!r}; {remedy}")
+        return found
+
     try:
-        value = json.loads(path.read_text(encoding="utf-8-sig"))
+        value = json.loads(path.read_text(encoding="utf-8-sig"), object_pairs_hook=unique)
     except FileNotFoundError:
         raise VocapError(f"{path}: no such file; {remedy}") from None
     except (ValueError, RecursionError) as error:  # of its coding, too, and thousands of brackets
@@ -357,6 +366,18 @@ def _loader() -> type:
     import yaml  # files that are no YAML are read and written without it
 
     class Loader(yaml.SafeLoader):
+        def compose_scalar_node(self, anchor: Any) -> Any:
+            node = super().compose_scalar_node(anchor)
+            plain = node.style is None and node.tag.endswith((":int", ":float"))
+            if plain and _OTHER_BASE.fullmatch(node.value):
+                base = 60 if ":" in node.value else 8
+                raise UsageError(
+                    f"line {node.start_mark.line + 1}: YAML reads {node.value} as a number of "
+                    f"base {base}; write a decimal number without leading zeros, or "
+                    f'"{node.value}" in quotes for text'
+                )
+            return node
+
         def compose_mapping_node(self, anchor: Any) -> Any:
             node = super().compose_mapping_node(anchor)
             first: dict[tuple[str, str], int] = {}  # by key: its line
