@@ -293,6 +293,12 @@ def write_with_ids(
     model.save_pretrained(folder)
     write_settings(old.folder, folder, old.config, number, {old.total: len(origins)})
     copy_modules(old.folder, folder)
+    for name, (shape, _) in stored_tensors(folder.glob("*/**/*.safetensors")).items():
+        if old.total in shape:
+            raise VocapError(
+                f"{old.folder}: the tensor {name} {shape} of a module may follow the {old.total} "
+                f"ids; {WITHOUT}"
+            )
     copy_export(tokenizer, folder)
     for file in folder.iterdir():
         # safetensors writes files that only their owner may read
