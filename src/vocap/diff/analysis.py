@@ -6,17 +6,16 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import accumulate, chain, groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
 from vocap.errors import VocapError
-from vocap.files.io import replacing_directory, write_json, write_tsv
+from vocap.files.io import replacing_directory, write_json
 from vocap.result import Result
 from vocap.section import ConfigSection
 from vocap.text_files.named_texts import find_texts, read_sentences
@@ -57,7 +56,7 @@ LANGUAGE_COLUMNS: Columns = {
 }
 # 0 where there is nothing
 SHARES = ("unk_rate_a", "unk_rate_b", "words_changed_percent", "characters_changed_percent")
-WORD_COLUMNS = ("language", "word", "count", "tokens_a", "tokens_b", "split_a", "split_b")
+WORD_COLUMNS = ["language", "word", "count", "tokens_a", "tokens_b", "split_a", "split_b"]
 LIMITS = {  # the column that each limit is on, and its change in words
     "max_change": ("change_percent", "tokens a line changed by"),
     "max_words": ("words_changed_percent", "words segmented differently:"),
@@ -65,82 +64,38 @@ LIMITS = {  # the column that each limit is on, and its change in words
 }
 
 
-class PieceChange(NamedTuple):
-    """A row of pieces.tsv: a piece, its id in each, and its count in each tokenizer's
-    segmentation of the text.
-    """
-
-    piece: str
-    status: str  # ONLY_A, ONLY_B or MOVED
-    id_a: int | None
-    id_b: int | None
-    uses_a: int
-    uses_b: int
-
-
-@dataclass
-class LanguageChange:
-    """The text of one language under both tokenizers, `sides`.
-
-    `sums`: those of each side, which end in `_a` and `_b`, and of `compare_text`; `words`:
-    rows of words.tsv, most frequent first, without the language.
-    """
-
-    sides: tuple[Segments, Segments]
-    sums: dict[str, int]
-    words: list[tuple[Any, ...]]
-
-    @cached_property
-    def row(self) -> dict[str, Any]:
-        """The cells of languages.tsv; None where there is nothing to average."""
-        row = cells(LANGUAGE_COLUMNS, self.sums)
-        return row | {name: row[name] or 0.0 for name in SHARES}
-
-
 @dataclass(frozen=True, repr=False)
 class Comparison(Result):
-    """Two tokenizers, by their paths or "a" and "b", with `ids_a` and `ids_b` ids; what
-    `changes` in each language, the `pieces` whose ids differ (most used first), and the
-    `limits` in percent by their names in `LIMITS`.
+    """Two tokenizers, by their paths or "a" and "b", with `ids_a` and `ids_b` ids.
+
+    Frames with the columns of the tables: `languages`; `words` that changed, of each language
+    the most frequent first; `pieces` whose ids differ, the most used first. `limits`: in percent
+    by their names in `LIMITS`.
     """
 
     a: str
     b: str
     ids_a: int
     ids_b: int
-    changes: dict[str, LanguageChange]
-    pieces: list[PieceChange]
+    languages: "DataFrame"
+    words: "DataFrame"
+    pieces: "DataFrame"
     limits: dict[str, float]
-
-    @cached_property
-    def rows(self) -> list[dict[str, Any]]:
-        """The rows of languages.tsv."""
-        return [{"language": code} | change.row for code, change in self.changes.items()]
-
-    @property
-    def languages(self) -> "DataFrame":
-        """A row a language, with the columns of languages.tsv."""
-        import pandas as pd
-
-        return pd.DataFrame(self.rows)
-
-    @property
-    def words(self) -> list[tuple[Any, ...]]:
-        """The rows of words.tsv."""
-        return [(code, *row) for code, change in self.changes.items() for row in change.words]
 
     @property
     def beyond(self) -> list[str]:
         """A message for each limit that a language exceeds, and for each language
         without a line where there are limits.
         """
-        found = []
+        from vocap.tables.frames import records
+
+        found, rows = [], records(self.languages)
         if self.limits:
-            empty = (row["language"] for row in self.rows if not row["lines"])
+            empty = (row["language"] for row in rows if not row["lines"])
             found += [f"{language}: no line in its text" for language in empty]
         for name, limit in self.limits.items():
             column, words = LIMITS[name]
-            for row in self.rows:
+            for row in rows:
                 value = row[column]
                 if value is None:  # no token in A
                     value = float("inf") if row["tokens_b"] else 0.0
@@ -152,7 +107,9 @@ class Comparison(Result):
 
     def summary(self) -> dict[str, Any]:
         """The content of summary.json: everything but the long lists."""
-        status = Counter(piece.status for piece in self.pieces)
+        from vocap.tables.frames import records
+
+        status = Counter(self.pieces.status)
         same = self.ids_a - status[ONLY_A] - status[MOVED]
         return {
             "a": self.a,
@@ -162,17 +119,17 @@ class Comparison(Result):
             "pieces": {"same": same, **{kind: status[kind] for kind in (ONLY_A, ONLY_B, MOVED)}},
             "limits": self.limits,
             "beyond": self.beyond,
-            "languages": self.rows,
+            "languages": records(self.languages),
         }
 
     def write(self, output: str | Path) -> None:
         """Write `TABLES` as the folder `output`, whole or not at all."""
-        rows = [tuple(row.values()) for row in self.rows]
+        from vocap.tables.frames import write_frame
+
         with replacing_directory(output, owned=TABLES) as folder:
-            write_tsv(folder / TABLES[0], tuple(self.rows[0]), rows)
-            write_tsv(folder / TABLES[1], WORD_COLUMNS, self.words)
-            write_tsv(folder / TABLES[2], PieceChange._fields, self.pieces)
-            write_json(folder / TABLES[3], self.summary())
+            for name, table in zip(TABLES, (self.languages, self.words, self.pieces), strict=False):
+                write_frame(folder / name, table)
+            write_json(folder / TABLES[-1], self.summary())
 
 
 class Limits(ConfigSection):
@@ -237,28 +194,32 @@ def compare(
     VocapError
         For a file that is missing or is not a tokenizer, and where no text has a line.
     """
+    import pandas as pd
+
     limits = Limits.given(settings, **fields)
     folder = None if corpora is None else Path(corpora)
     files = find_texts(text or {}, folder, languages, ["heldout"])
     one, other = map(Splitter, open_encoders({"a": a, "b": b}, split).values())
     to_b = _ids_in_b(one, other)
-    changes = {}
+    rows, words = [], []
+    uses = [np.zeros(side.encoder.size, np.int64) for side in (one, other)]
     for code, parts in files.items():
         blocks = chain.from_iterable(map(read_sentences, parts.values()))
-        changes[code] = compare_text(one, other, to_b, blocks)
-    if not any(change.sums["lines_a"] for change in changes.values()):
+        sides, row, changed = compare_text(one, other, to_b, blocks)
+        rows.append({"language": code} | row)
+        words += [(code, *word) for word in changed]
+        for used, side in zip(uses, sides, strict=True):
+            used += side.counts
+    if not any(row["lines"] for row in rows):
         raise VocapError("no line in any text; give text with a sentence a line")
-    uses_a, uses_b = (np.zeros(side.encoder.size, np.int64) for side in (one, other))
-    for change in changes.values():
-        uses_a += change.sides[0].counts
-        uses_b += change.sides[1].counts
     found = Comparison(
         a=str(a) if isinstance(a, str | Path) else "a",
         b=str(b) if isinstance(b, str | Path) else "b",
         ids_a=one.encoder.size,
         ids_b=other.encoder.size,
-        changes=changes,
-        pieces=compare_ids(one, other, uses_a, uses_b),
+        languages=pd.DataFrame(rows),
+        words=pd.DataFrame(words, columns=WORD_COLUMNS),
+        pieces=compare_ids(one, other, *uses),
         limits=limits.model_dump(exclude_none=True),
     )
     if output is not None:
@@ -268,9 +229,10 @@ def compare(
 
 def compare_text(
     a: Splitter, b: Splitter, to_b: Sequence[int], blocks: Iterable[list[str]]
-) -> LanguageChange:
+) -> tuple[tuple[Segments, Segments], dict[str, Any], list[tuple[Any, ...]]]:
     """Encode every line with both tokenizers, and every distinct word, all of which are
-    held in memory.
+    held in memory: the text under each, the cells of languages.tsv (None where there is
+    nothing to average) and the rows of words.tsv, most frequent first, without the language.
 
     `to_b`: the id in B of each id of A, -1 where it has none. Words are separated by white
     space; a word counts as often as it occurs. `words_changed` are segmented differently;
@@ -288,7 +250,8 @@ def compare_text(
     sums, changed = _compare_words(a, b, words)
     sums |= sums_by_side(a=sides[0], b=sides[1])
     sums |= {"lines_changed": lines_changed, "growth": sums["paid_b"] - sums["paid_a"]}
-    return LanguageChange(sides, sums, changed)
+    row = cells(LANGUAGE_COLUMNS, sums)
+    return sides, row | {name: row[name] or 0.0 for name in SHARES}, changed
 
 
 def _ids_in_b(a: Splitter, b: Splitter) -> list[int]:
@@ -379,23 +342,24 @@ def _cut_at(borders: Sequence[int], split: Sequence[str]) -> list[Pieces]:
 
 def compare_ids(
     a: Splitter, b: Splitter, counts_a: NDArray[np.int64], counts_b: NDArray[np.int64]
-) -> list[PieceChange]:
-    """Every piece whose id is not the same in both, the most used first, then by piece.
+) -> "DataFrame":
+    """Every piece whose id is not the same in both, the most used first, then by piece: a row of
+    pieces.tsv, with its ids and its counts in each tokenizer's segmentation of the text.
 
     `counts` int64 [V]: counts of each id in the text. Pieces are compared in the common
     notation; of two ids with one notation (a byte and a character), the last counts.
     """
-    ids_a, ids_b = _ids_of_pieces(a), _ids_of_pieces(b)
-    changes = []
-    for piece in ids_a | ids_b:
-        one, other = ids_a.get(piece), ids_b.get(piece)
-        if one != other:
-            uses_a = 0 if one is None else int(counts_a[one])
-            uses_b = 0 if other is None else int(counts_b[other])
-            status = MOVED
-            if one is None:
-                status = ONLY_B
-            elif other is None:
-                status = ONLY_A
-            changes.append(PieceChange(piece, status, one, other, uses_a, uses_b))
-    return sorted(changes, key=lambda change: (-max(change.uses_a, change.uses_b), change.piece))
+    import pandas as pd
+
+    ids = {
+        name: pd.Series(_ids_of_pieces(side), dtype="Int64") for name, side in (("a", a), ("b", b))
+    }
+    table = pd.DataFrame(ids).rename_axis("piece").reset_index()
+    table = table[table.a.ne(table.b).fillna(True)]
+    lacks = [table.a.isna(), table.b.isna()]
+    table.insert(1, "status", np.select(lacks, [ONLY_B, ONLY_A], MOVED))
+    for name, counts in (("a", counts_a), ("b", counts_b)):
+        table[f"uses_{name}"] = table[name].map(pd.Series(counts)).fillna(0).astype(int)
+    table["most"] = table[["uses_a", "uses_b"]].max(axis=1)
+    table = table.sort_values(["most", "piece"], ascending=[False, True]).drop(columns="most")
+    return table.rename(columns={"a": "id_a", "b": "id_b"})

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from vocap import options
-from vocap.diff.analysis import MOVED, WORD_COLUMNS, Comparison, Limits, PieceChange, compare
+from vocap.diff.analysis import MOVED, Comparison, Limits, compare
 from vocap.errors import UsageError, VocapError, explain, system_error
 from vocap.options import PATH
 from vocap.text_files.named_texts import parse_files
@@ -84,11 +84,10 @@ def diff_text(found: Comparison, most: int) -> str:
     """
     import pandas as pd
 
-    words = pd.DataFrame(found.words, columns=WORD_COLUMNS)
-    pieces = pd.DataFrame(found.pieces, columns=PieceChange._fields)
+    pieces = found.pieces
     tables = [
         found.languages[SHOWN].sort_values("change_percent", key=abs, ascending=False),
-        words.sort_values("count", ascending=False, kind="stable").head(most),
+        found.words.sort_values("count", ascending=False, kind="stable").head(most),
         pieces.loc[pieces.status != MOVED, ["piece", "status", "uses_a", "uses_b"]].head(most),
     ]
     parts = [f"A: {found.a}, {found.ids_a:,} ids. B: {found.b}, {found.ids_b:,} ids."]

@@ -7,7 +7,6 @@ import click
 
 from vocap import options
 from vocap.errors import UsageError
-from vocap.files.io import write_tsv
 from vocap.options import FILE
 from vocap.size.forecast import SizeSettings, compare_sizes
 
@@ -55,15 +54,14 @@ def size(tables: tuple[Path, ...], out: Path | None, **given: Any) -> None:
     parameter takes 16 bytes of memory in training and 2 in inference. docs/commands.md
     explains the output.
     """
-    from vocap.tables.frames import records
+    from vocap.tables.frames import write_frame
 
     if out and len(tables) > 1:
         raise UsageError("-o is one table; give one TABLE, or leave -o out")
     for table, rows in compare_sizes(tables, **given).groupby("table", sort=False):
         click.echo(f"{table}:\n{_as_text(rows)}")
         if out:
-            own = rows.drop(columns="table")
-            write_tsv(out, list(own.columns), [tuple(row.values()) for row in records(own)])
+            write_frame(out, rows.drop(columns="table"))
 
 
 def _as_text(rows: "pd.DataFrame") -> str:

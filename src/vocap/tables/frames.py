@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from vocap.errors import VocapError
+from vocap.files.io import write_tsv
 
 
 def read_curves(vocabularies: str | Path) -> pd.DataFrame:
@@ -65,6 +66,11 @@ def build_frame(columns: Sequence[str], rows: Sequence[Any]) -> pd.DataFrame:
     frame = pd.DataFrame(rows, columns=list(columns))
     empty = [name for name in columns if frame[name].isna().all()]
     return frame.astype(dict.fromkeys(empty, float))
+
+
+def write_frame(path: str | Path, rows: pd.DataFrame) -> None:
+    """Write a frame as a table of the results, whole or not at all."""
+    write_tsv(path, list(rows.columns), [tuple(row.values()) for row in records(rows)])
 
 
 def records(rows: pd.DataFrame) -> list[dict[str, Any]]:
