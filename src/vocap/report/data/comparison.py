@@ -5,7 +5,6 @@ comparison are groups.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
 
 import pandas
 
@@ -15,7 +14,7 @@ from vocap.report.data.results import (
     Tokenizer,
     order_groups,
 )
-from vocap.report.page.tables import Column, format_number, in_thousands, specification
+from vocap.report.page.tables import columns_of, format_number, in_thousands
 from vocap.tables.line_bits import PARTS, paired_differences
 from vocap.tables.sampling_probabilities import language_shares
 from vocap.tokenizers.evaluation import COLUMNS, gini
@@ -40,24 +39,8 @@ HELD_OUT = list(COLUMNS[3:])  # columns of evaluation.tsv that have means over l
 WEIGHED = ["alp", "percent", "nats"]  # columns that have means weighted by q too
 
 
-@dataclass(frozen=True)
-class Measure(Column):
-    """A number by tokenizer: a column of the comparison's table and an axis of its charts.
-
-    `key`: a column of `Size.summary`. `by_regime`: whether it compares tokenizers of one
-    regime only.
-    """
-
-    kind: Literal["text", "number"] = "number"
-    axis: str = ""
-    more_is_better: bool = False
-    by_regime: bool = False
-
-
-MEASURE = {
-    key: Measure(key, **form)
-    for key, form in specification()["comparison-measures"]["columns"].items()
-}
+# numbers by tokenizer, columns of `Size.summary`
+MEASURE = {column.key: column for column in columns_of("comparison-measures")}
 
 
 @dataclass(frozen=True)
@@ -175,8 +158,8 @@ class Size:
         In tokens per sentence of parallel text; without them in what decides, of that
         of the other.
         """
-        key = {"percent": "alp"}.get(self.choice.deciding, self.choice.deciding)
-        key = "parallel_tokens" if self.choice.on_parallel_text else key
+        decisive = {"percent": "alp"}.get(self.choice.deciding, self.choice.deciding)
+        key = "parallel_tokens" if self.choice.on_parallel_text else decisive
         rivals = self.own
         if key == "alp":
             rivals = rivals[rivals.regime == self.summary.regime[self.choice.best]]

@@ -2,7 +2,6 @@
 
 import re
 from base64 import b64encode
-from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -179,14 +178,14 @@ def write_report(out: str | Path, title: str, sections: Sequence[Section], folde
 
 
 def _by_name(blocks: Sequence[PageBlock], kind: type[Named]) -> dict[str, Named]:
-    named = [block for block in blocks if isinstance(block, kind)]
-    counts = Counter(block.name for block in named)
-    if repeated := sorted(name for name, count in counts.items() if count > 1):
-        raise VocapError(
-            f"two parts of the report are named {', '.join(repeated)}; rename an allocation or a "
-            "tokenizer"
-        )
-    return {block.name: block for block in named}
+    named: dict[str, Named] = {}
+    for block in blocks:
+        if isinstance(block, kind) and named.setdefault(block.name, block) is not block:
+            raise VocapError(
+                f"two parts of the report are named {block.name}; rename an allocation or a "
+                "tokenizer"
+            )
+    return named
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,9 @@ class Column:
     share: bool = False  # a fraction, shown in percent
     bar: bool = False  # a faint bar under the number, as long as its share of the column's largest
     only: Literal["page", "files"] | None = None  # where it stands; else in both
+    axis: str = ""  # its title in charts, of which more may be better
+    more_is_better: bool = False
+    by_regime: bool = False  # it compares tokenizers of one text regime only
 
 
 @dataclass(frozen=True)

@@ -53,12 +53,9 @@ def _overview(results: Results) -> Table:
     """A row an allocation."""
     rows = []
     for entry in results.allocations.values():
-        row: dict[str, Any] = {
-            key: entry.setting(key) for key in ("rule", "total", "alpha", "beta")
-        }
-        row |= {"allocation": entry.name, "languages": len(entry.shares), "pieces": entry.pieces}
-        row["sum_of_sizes"] = sum(entry.sizes.values())
-        rows.append(row | {"rank_correlation": _correlation(entry)})
+        row = {"allocation": entry.name, "languages": len(entry.shares), "pieces": entry.pieces}
+        row |= {"sum_of_sizes": sum(entry.sizes.values()), "rank_correlation": _correlation(entry)}
+        rows.append(entry.settings | row)
     correlated = any(row["rank_correlation"] is not None for row in rows)
     correlation = [Column("rank_correlation", "Rank correlation with the paper", "number", 3)]
     return specified("allocations", rows, correlation if correlated else [])
@@ -79,12 +76,9 @@ def _correlation(entry: AllocationResults) -> float | None:
     """
     sizes = {code: paper_size(code, "paper_allocated_thousands") for code in paper_languages()}
     paper = pandas.Series(sizes)
-    sizes = pandas.Series(entry.sizes, dtype=float)
-    both = pandas.DataFrame({"own": sizes, "paper": paper}).dropna()
-    if 2 * len(both) < len(paper):
-        return None
-    found = both.corr("spearman").iloc[0, 1]
-    return None if pandas.isna(found) else float(found)
+    own = pandas.Series(entry.sizes, dtype=float)
+    found = paper.corr(own, "spearman", min_periods=(len(paper) + 1) // 2)
+    return None if pandas.isna(found) else found
 
 
 def _one(results: Results, entry: AllocationResults) -> list[PageBlock]:

@@ -331,12 +331,10 @@ def _cuts(results: Results) -> list[PageBlock]:
         for name, (cut, tokens), own, other in zip(
             names, line.cuts, spans, spans[::-1], strict=True
         ):
-            stretches = []
-            for (text, unknown), span in zip(cut, own, strict=True):
-                marks = [] if span in other else ["d"]
-                if unknown:
-                    marks.append("u")
-                stretches.append((text, " ".join(marks)))
+            stretches = [
+                (text, ("d " * (span not in other) + "u" * unknown).strip())
+                for (text, unknown), span in zip(cut, own, strict=True)
+            ]
             cuts.append((name, tokens, stretches))
         sentences.append((results.name(line.language), line.language, cuts))
     heading = "The same sentence under both" if len(names) > 1 else "Segmented sentences"
