@@ -77,44 +77,18 @@ class Cuts:
 
 
 @dataclass(frozen=True)
-class Explorer:
-    """The explorer, which a script draws from `data`."""
+class Script:
+    """A part that a script draws from `data`: the explorer; what each language gets and why
+    (`names` by code, `packed`: the answers as base64 of compressed JSON); fields for the size
+    of the reader's model, at first the fields of `ModelCosts`, which decide what the
+    embeddings of the table after it take.
+    """
 
+    name: Literal["explorer", "why", "model"]
     data: Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class LanguageAnswers:
-    """What each language gets and why, of which a script shows one: names by code, and the
-    answers as base64 of compressed JSON.
-    """
-
-    names: Mapping[str, str]
-    packed: str
-
-
-@dataclass(frozen=True)
-class ModelFields:
-    """The size of the reader's model, of which a script makes fields: at first the fields of
-    `ModelCosts` in `data`. They decide what the embeddings of the table after it take.
-    """
-
-    data: Mapping[str, Any]
-
-
-PageBlock = (
-    Paragraph
-    | Note
-    | Facts
-    | CodeBlock
-    | Fold
-    | Cuts
-    | Explorer
-    | LanguageAnswers
-    | ModelFields
-    | Table
-    | Figure
-)
+PageBlock = Paragraph | Note | Facts | CodeBlock | Fold | Cuts | Script | Table | Figure
 
 
 @dataclass

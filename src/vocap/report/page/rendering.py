@@ -20,10 +20,8 @@ from vocap.errors import VocapError, listed
 from vocap.files.io import replacing_directory, write_text, write_tsv
 from vocap.report.page import figures
 from vocap.report.page.blocks import (
-    Explorer,
-    LanguageAnswers,
-    ModelFields,
     PageBlock,
+    Script,
     Section,
     leaves,
 )
@@ -39,10 +37,10 @@ from vocap.report.page.tables import (
 
 # these elements stay as they are, and all tags
 WHOLE = r"<(a|code|strong)\b.*?</\1>|<[^>]*>"
-PROGRAMS = {  # scripts of some blocks
-    LanguageAnswers: ("why.js",),
-    ModelFields: ("model.js",),
-    Explorer: ("allocation.js", "overlap.js", "explorer.js"),
+PROGRAMS = {  # files of the scripts
+    "why": ("why.js",),
+    "model": ("model.js",),
+    "explorer": ("allocation.js", "overlap.js", "explorer.js"),
 }
 LIMIT = 8_000_000  # bytes of the page
 RESULTS = "$results"  # the folder in texts of the package: no path of a user has it
@@ -57,8 +55,8 @@ def render(title: str, sections: Sequence[Section], folder: str) -> str:
     interpreted, so not even they need `eval`.
     """
     blocks = [block for section in sections for block in leaves(section.blocks)]
-    kinds = set(map(type, blocks))
-    programs = [name for kind, names in PROGRAMS.items() if kind in kinds for name in names]
+    drawn = {block.name for block in blocks if isinstance(block, Script)}
+    programs = [name for one, names in PROGRAMS.items() if one in drawn for name in names]
     scripts = (
         [vega().result()] if any(isinstance(block, figures.Figure) for block in blocks) else []
     )

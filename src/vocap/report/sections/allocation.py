@@ -18,7 +18,7 @@ from vocap.allocation.inputs import LanguageInput
 from vocap.allocation.settings import Allocation as Settings
 from vocap.report.data.results import AllocationResults, Results
 from vocap.report.page import blocks as page
-from vocap.report.page.blocks import Explorer, Fold, Note, PageBlock, Paragraph
+from vocap.report.page.blocks import Fold, Note, PageBlock, Paragraph, Script
 from vocap.report.page.rendering import sentence
 from vocap.report.page.tables import Column, Table, rounded, specified
 from vocap.report.paper import paper_languages, paper_size
@@ -108,7 +108,7 @@ def explorer(results: Results) -> list[PageBlock]:
         said = Markup("<strong>No explorer here.</strong> {} {} makes the missing files.")
         return [Note(said.format(reason, page.code("snakemake --cores all allocation")))]
     others = [one["name"] for one in data["present"] if one["settings"]["rule"] != "paper"]
-    return [Explorer(data), Paragraph(sentence("explorer", others=others))]
+    return [Script("explorer", data), Paragraph(sentence("explorer", others=others))]
 
 
 def find_overlap(

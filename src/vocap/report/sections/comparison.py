@@ -17,10 +17,10 @@ from vocap.report.data.results import Records, Results, order_groups
 from vocap.report.page import figures
 from vocap.report.page.blocks import (
     Fold,
-    ModelFields,
     Note,
     PageBlock,
     Paragraph,
+    Script,
     first_open,
 )
 from vocap.report.page.figures import Figure, drawn_as, scatter_figure
@@ -94,7 +94,7 @@ def _decision(results: Results) -> list[PageBlock]:
     except VocapError:
         return []
     said = map(Markup(" ").join, (loading_programs(rows), compared_totals(rows)))
-    return [ModelFields(vars(BASE)), decision_table(rows, results.name), *map(Paragraph, said)]
+    return [Script("model", vars(BASE)), decision_table(rows, results.name), *map(Paragraph, said)]
 
 
 def looks(results: Results) -> dict[str, tuple[str, str]]:

@@ -6,7 +6,7 @@ import zlib
 from pathlib import Path
 
 from vocap.report.data.results import Results
-from vocap.report.page.blocks import LanguageAnswers, Note, PageBlock
+from vocap.report.page.blocks import Note, PageBlock, Script
 from vocap.report.page.rendering import rendered
 from vocap.report.why.answer import answer_for
 from vocap.report.why.run import Run
@@ -29,4 +29,5 @@ def section(results: Results) -> list[PageBlock]:
         }
     content = json.dumps(packed, ensure_ascii=False).encode()
     coded = base64.b64encode(zlib.compress(content, 9)).decode()
-    return [LanguageAnswers({code: results.name(code) for code in results.languages}, coded)]
+    names = {code: results.name(code) for code in results.languages}
+    return [Script("why", {"names": names, "packed": coded})]
