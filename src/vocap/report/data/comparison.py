@@ -83,7 +83,7 @@ def recommend(summary: pandas.DataFrame, reference: str) -> Choice:
     lost = values.max() - values if deciding == "percent" else 100 * (values / values.min() - 1)
     near = lost <= NEAR[deciding]
     if deciding in INTERVALS:
-        near |= own[INTERVALS[deciding]].map(lambda ends: isinstance(ends, list) and ends[0] <= 0)
+        near |= own[f"{INTERVALS[deciding]}_low"] <= 0
     level, measure = list(own.index[near]), deciding
     if len(level) > 1:
         measure = "parallel_tokens" if deciding.startswith("parallel") else "tokens_per_sentence"
@@ -101,8 +101,9 @@ class Size:
     in `percent`. `summary`: by tokenizer the means of `grouped` and the numbers of
     `MEASURE`, `worst` (the language), `kind`, `regime`, `own` (not from elsewhere),
     `follows_text` (its training followed parallel text), `byte_pair` (it is byte-pair
-    encoding), `frontier` (no other of its regime is as good), `heldout` and
-    `parallel` (intervals of the bits per byte above the fewest).
+    encoding), `frontier` (`yes` where no other of its regime is as good),
+    intervals of the bits per byte above the fewest from `heldout_low` to `heldout_high` and
+    from `parallel_low` to `parallel_high`.
     """
 
     total: int | None
@@ -166,8 +167,8 @@ class Size:
         wide = self.counted.pivot(index="language", columns="tokenizer", values=key)
         wide = wide[[self.choice.best, *rivals.index.drop(self.choice.best, errors="ignore")]]
         best = wide.pop(self.choice.best)
-        less = wide.sub(best, axis=0) if key != "alp" else -wide.sub(best, axis=0)
-        changes = (100 * less / wide.abs()).dropna(how="all")
+        # ALP is negative, and more of it is better: the signs cancel
+        changes = (100 * wide.sub(best, axis=0) / wide).dropna(how="all")
         found = {"change": changes.min(axis=1), "name": changes.idxmin(axis=1)}
         return pandas.DataFrame(found).sort_values("change", kind="stable")
 
@@ -382,17 +383,17 @@ def _summary(
             bits = results.tokenizers[name].bits.get(part, {})
             if own := {code: bits[code] for code in codes if code in bits}:
                 lengths[name] = own
-        found = paired_differences(lengths)
-        intervals = {name: ends for name, (_, *ends) in found.items()}
-        summary[part] = pandas.Series(intervals, dtype=object)
+        columns = ["mean", f"{part}_low", f"{part}_high"]
+        found = pandas.DataFrame(paired_differences(lengths), columns, facts.index, dtype=float)
+        summary = summary.join(found.T[columns[1:]])
     summary = summary.join(facts)
     # no other of its regime is as good in all of these and better in one; more is better
     goods = summary[["alp", "parallel_tokens", "gini"]] * [1, -1, -1]
-    summary["frontier"] = None
+    summary["frontier"] = ""
     for name in summary.index[summary.own & goods.notna().all(axis=1)]:
         rivals = goods[summary.own & (summary.regime == summary.regime[name])]
         beaten = rivals.ge(goods.loc[name]).all(axis=1) & rivals.gt(goods.loc[name]).any(axis=1)
-        summary.at[name, "frontier"] = not beaten.any()
+        summary.at[name, "frontier"] = "no" if beaten.any() else "yes"
     return summary
 
 

@@ -124,9 +124,8 @@ def _table(results: Results, found: Sequence[Size]) -> Table:
             row["size"] = one.total if row["own"] else None
             row["advice"] = advice.get(row["tokenizer"]) if one.reached else None
             row["worst"] = row["worst"] and results.name(row["worst"])
-            row["frontier"] = {True: "yes", False: "no"}.get(row["frontier"])
             for part in PARTS:
-                low, high = row[part] or (0, 0)
+                low, high = row[f"{part}_low"], row[f"{part}_high"]
                 row[part] = f"{low:.4f} to {high:.4f}" if high else ""
             rows.append(row)
     by_q = ", ".join(dict.fromkeys(one.q_from for one in found if one.q_from))
