@@ -27,8 +27,9 @@ def padding_share(lengths: np.ndarray, batches: list[np.ndarray]) -> float:
 def pairs(count: int, seed: int = 0) -> Features:
     random = np.random.default_rng(seed)
     rows = [random.integers(5, 99, length) for length in random.integers(3, 60, count)]
-    inputs = {"example": range(count), "second": [2] * count, "label": random.integers(0, 3, count)}
-    return Features.of(inputs, {"ids": rows})
+    labels = random.integers(0, 3, count)
+    columns = zip(range(count), [2] * count, labels, rows, strict=True)
+    return Features.of(("example", "second", "label"), ("ids",), columns)
 
 
 @pytest.mark.parametrize(("count", "batch"), [(1, 4), (64, 4), (1000, 4), (1001, 8)])
@@ -83,16 +84,13 @@ def test_a_batch_is_its_inputs_side_by_side():
 
 def test_the_subwords_of_every_word_are_found():
     words = [[1, 3, 2], [1], [2, 2]]  # subwords of each word of three inputs
-    ids, word, label = [], [], []
-    for lengths in words:
+    rows = []
+    for number, lengths in enumerate(words):
         frame = [1, *lengths, 1]
-        ids.append(np.arange(sum(frame)))
-        word.append(np.repeat([-1, *range(len(lengths)), -1], frame))
-        label.append(np.repeat([IGNORED, IGNORED, *range(1, len(lengths)), IGNORED], frame))
-    second = [len(row) for row in ids]
-    features = Features.of(
-        {"example": range(3), "second": second}, {"ids": ids, "word": word, "label": label}
-    )
+        word = np.repeat([-1, *range(len(lengths)), -1], frame)
+        label = np.repeat([IGNORED, IGNORED, *range(1, len(lengths)), IGNORED], frame)
+        rows.append((number, sum(frame), np.arange(sum(frame)), word, label))
+    features = Features.of(("example", "second"), ("ids", "word", "label"), rows)
     batch = assemble_inputs(features, np.array([2, 0]), PAD)
     width = batch.input_ids.shape[1]
     expected = [
@@ -108,8 +106,8 @@ def test_the_subwords_of_every_word_are_found():
 
 
 def test_the_ends_of_an_answer_are_targets():
-    inputs = {"example": [0, 1], "second": [0, 1], "start": [1, 0], "end": [2, 0]}
-    features = Features.of(inputs, {"ids": [[0, 5, 6], [0, 7]]})
+    rows = [(0, 0, 1, 2, [0, 5, 6]), (1, 1, 0, 0, [0, 7])]
+    features = Features.of(("example", "second", "start", "end"), ("ids",), rows)
     batch = assemble_inputs(features, np.array([1, 0]), PAD)
     assert (batch.targets["start"].tolist(), batch.targets["end"].tolist()) == ([0, 1], [0, 2])
 

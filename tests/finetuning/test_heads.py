@@ -38,7 +38,9 @@ def features(models, tmp_path_factory) -> dict:
     found = {}
     for task in KINDS:
         make_inputs(folder / task, models["full"], task)
-        found[task] = open_inputs(folder / task, task, XTREME).load(DataSet(TASKS[task], "test", "ru"))
+        found[task] = open_inputs(folder / task, task, XTREME).load(
+            DataSet(TASKS[task], "test", "ru")
+        )
     return found
 
 

@@ -55,11 +55,6 @@ def test_blanks_are_never_scored(task, examples, predictions):
             function(TASKS[task], "de", examples, predictions)
 
 
-def test_questions_that_share_an_id_are_refused():
-    with pytest.raises(VocapError, match="share an id"):
-        score(TASKS["tydiqa"], "de", [question(1, "x"), question(1, "y")], {"1": "x"})
-
-
 def labelled(task):
     """Examples and predictions of a task, drawn."""
     if task.kind == "pairs":

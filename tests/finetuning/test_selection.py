@@ -83,12 +83,8 @@ def scores(values):
 
 
 def test_of_equals_the_lowest_rate_and_fewest_epochs():
-    assert (
-        choose_setting(
-            scores({(rate, 4, 1): {"en": 1.0} for rate in (3e-5, 1e-5, 2e-5)})
-        ).learning_rate
-        == 1e-5
-    )
+    chosen = choose_setting(scores({(rate, 4, 1): {"en": 1.0} for rate in (3e-5, 1e-5, 2e-5)}))
+    assert (chosen["learning_rate"], chosen["epochs"], chosen["seeds"]) == (1e-5, 4, [1])
 
 
 SMOKE = str(Path(__file__).parents[2] / "config" / "smoke-xtreme")

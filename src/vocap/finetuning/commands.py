@@ -149,17 +149,12 @@ def score(xtreme: Path, task: str, output: Path, runs: tuple[Path, ...]) -> None
     ):
         if said[key]:
             log.warning("%s: %s: %s", task, reason, ", ".join(said[key]))
-    chosen = (task, said["learning_rate"], said["epochs"], said["label"])
-    log.info(
-        "%s: learning rate %r, %d epochs, %s (%s)",
-        *chosen,
-        ", ".join(said["development"]["languages"]),
-    )
-    for language, metric, mean, deviation, seeds in outcome.summary:
-        if language == ALL:
-            spread = "" if deviation is None else f", standard deviation {deviation:.2f}"
-            counts = (len(said["languages"]), seeds, spread)
-            log.info("%s: %s %.2f over %d languages, %d seeds%s", task, metric, mean, *counts)
+    choice = (said["learning_rate"], said["epochs"], said["label"])
+    log.info("%s: learning rate %r, %d epochs, %s", task, *choice)
+    for row in outcome.summary:
+        if row.language == ALL:
+            counts = (len(said["languages"]), row.seeds)
+            log.info("%s: %s %.2f over %d languages, %d seeds", task, row.metric, row.mean, *counts)
 
 
 @click.command()

@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -76,7 +77,7 @@ class InputEncoder:
         self.backend.no_truncation()
         self.backend.no_padding()
         self.backend.encode_special_tokens = True
-        name = getattr(tokenizer, "name_or_path", "") or "the tokenizer"
+        name = tokenizer.name_or_path or "the tokenizer"
         if tokenizer.unk_token_id is None:
             raise VocapError(
                 f"{name}: no unknown token; take a tokenizer of a masked language model"
@@ -140,23 +141,22 @@ def trimmed(text: str, offsets: np.ndarray) -> np.ndarray:
     answers end so, and none ends before one.
     """
 
-    def next_of(places: np.ndarray) -> np.ndarray:
-        """int32 [length + 1]: the lowest of `places` from each place on."""
-        return np.append(np.minimum.accumulate(places[::-1])[::-1], len(places)).astype(np.int32)
+    def next_of(found: np.ndarray, at: np.ndarray) -> np.ndarray:
+        """The first character that is `found` from each place on, int [tokens]."""
+        places = np.append(np.flatnonzero(found), len(text))
+        return places[np.searchsorted(places, at)]
 
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
     kinds = _kinds()[codes]
-    places = np.arange(len(text), dtype=np.int32)
-    next_seen = next_of(np.where(kinds == _SEEN, places, len(text)))
-    next_other = next_of(np.where(kinds == _FORMAT, len(text), places))
-    next_space = next_of(np.where(kinds == _SPACE, places, len(text)))
-    last_seen = np.zeros(len(text) + 1, dtype=np.int32)  # one past the last before each place
-    last_seen[1:] = np.maximum.accumulate(np.where(kinds == _SEEN, places + 1, 0))
-    start = np.minimum(next_seen[offsets[:, 0]], offsets[:, 1])
-    end = np.maximum(last_seen[offsets[:, 1]], start)
-    next_token = np.append(offsets[1:, 0], len(text)).astype(np.int32)
-    own = np.maximum(next_other[end], np.minimum(next_space[end], next_token))
-    return np.stack([start, np.where(end > start, own, end)], axis=1)
+    seen = kinds == _SEEN
+    start = np.minimum(next_of(seen, offsets[:, 0]), offsets[:, 1])
+    behind = np.append(0, np.flatnonzero(seen) + 1)  # one past each seen character
+    last_seen = behind[np.searchsorted(behind, offsets[:, 1], side="right") - 1]
+    end = np.maximum(last_seen, start)
+    next_token = np.append(offsets[1:, 0], len(text))
+    rest = np.minimum(next_of(kinds == _SPACE, end), next_token)
+    own = np.maximum(next_of(kinds != _FORMAT, end), rest)
+    return np.stack([start, np.where(end > start, own, end)], axis=1).astype(np.int32)
 
 
 @cache
@@ -182,18 +182,14 @@ def encode_pairs(
     budget = max_length - len(before) - len(between) - len(after)
     firsts = encoder.ids([example.first for example in examples])
     seconds = encoder.ids([example.second for example in examples])
-    ids, second = [], []
-    for left, right in zip(firsts, seconds, strict=True):
-        kept, other = longest_first(len(left), len(right), budget)
-        ids.append(
-            np.array([*before, *left[:kept], *between, *right[:other], *after], dtype=np.int32)
-        )
-        second.append(len(before) + kept + len(between))
     numbers = {label: number for number, label in enumerate(labels)} | {None: IGNORED}
-    label = [numbers[example.label] for example in examples]
-    return Features.of(
-        {"example": range(len(examples)), "second": second, "label": label}, {"ids": ids}
-    )
+    rows = []
+    for number, (example, left, right) in enumerate(zip(examples, firsts, seconds, strict=True)):
+        kept, other = longest_first(len(left), len(right), budget)
+        ids = np.array([*before, *left[:kept], *between, *right[:other], *after], np.int32)
+        second = len(before) + kept + len(between)
+        rows.append((number, second, numbers[example.label], ids))
+    return Features.of(("example", "second", "label"), ("ids",), rows)
 
 
 def longest_first(first: int, second: int, budget: int) -> tuple[int, int]:
@@ -231,21 +227,17 @@ def encode_sentences(
         for text, found in zip(words, encoder.ids(words), strict=True)
     }
     numbers = {label: number for number, label in enumerate(labels)}
-    ids, word, label, example = [], [], [], []
+    rows = []
     for number, sentence in enumerate(examples):
         found = [pieces[text] for text in sentence.words]
-        tags = sentence.tags or ()
-        targets = np.array([numbers[tag] for tag in tags] or [IGNORED] * len(found), dtype=np.int32)
+        targets = [numbers[tag] for tag in sentence.tags or ()] or [IGNORED] * len(found)
         for start, end in cuts([len(one) for one in found], budget):
-            ids.append([*before, *(piece for one in found[start:end] for piece in one), *after])
-            lengths = [len(before), *(len(one) for one in found[start:end]), len(after)]
-            word.append(np.repeat([-1, *range(end - start), -1], lengths))
-            label.append(np.repeat([IGNORED, *targets[start:end], IGNORED], lengths))
-            example.append(number)
-    second = [len(row) for row in ids]
-    return Features.of(
-        {"example": example, "second": second}, {"ids": ids, "word": word, "label": label}
-    )
+            parts = [before, *found[start:end], after]
+            ids, lengths = list(chain(*parts)), list(map(len, parts))
+            word = np.repeat([-1, *range(end - start), -1], lengths)
+            label = np.repeat([IGNORED, *targets[start:end], IGNORED], lengths)
+            rows.append((number, len(ids), ids, word, label))
+    return Features.of(("example", "second"), ("ids", "word", "label"), rows)
 
 
 def cuts(lengths: Sequence[int], budget: int) -> list[tuple[int, int]]:
@@ -294,8 +286,7 @@ def encode_questions(
     texts = list(dict.fromkeys(example.context for example in examples))
     contexts = dict(zip(texts, encoder.ids_and_offsets(texts), strict=True))
     questions = encoder.ids([example.question for example in examples])
-    inputs: dict[str, list[int]] = {"example": [], "second": [], "start": [], "end": []}
-    tokens: dict[str, list[np.ndarray]] = {"ids": [], "offsets": [], "best": []}
+    rows = []
     for number, (example, question) in enumerate(zip(examples, questions, strict=True)):
         context, places = contexts[example.context]
         head = [*before, *question[:max_question], *between]
@@ -313,11 +304,8 @@ def encode_questions(
             start = end = 0
             if target is not None and first <= target[0] and target[1] < last:
                 start, end = (len(head) + place - first for place in target)
-            for column, value in zip(inputs.values(), (number, len(head), start, end), strict=True):
-                column.append(value)
-            for rows, row in zip(tokens.values(), (ids, offsets, best), strict=True):
-                rows.append(row)
-    return Features.of(inputs, tokens)
+            rows.append((number, len(head), start, end, ids, offsets, best))
+    return Features.of(("example", "second", "start", "end"), ("ids", "offsets", "best"), rows)
 
 
 def context_windows(length: int, budget: int, stride: int) -> list[tuple[int, int]]:

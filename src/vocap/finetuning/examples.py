@@ -5,12 +5,12 @@ questions with answers in a context.
 import csv
 import hashlib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from vocap.errors import VocapError
 from vocap.text_files.lines import LineFile
@@ -176,58 +176,49 @@ def _labels(
     """The labels in cells of a file, of which each has the number of its line; None for
     empty ones.
     """
-    found = [ALIASES.get(text, text) or None for _, text in cells]
-    for (number, _), label in zip(cells, found, strict=True):
+    found = {f"{path}, line {number}": ALIASES.get(text, text) or None for number, text in cells}
+    for place, label in found.items():
         if label not in (None, *known):
-            known_ones = ", ".join(known)
             raise VocapError(
-                f"{path}, line {number}: {label!r} is none of {known_ones}; correct it, or {AGAIN}"
+                f"{place}: {label!r} is none of {', '.join(known)}; correct it, or {AGAIN}"
             )
-    _check_blanks(
-        [label is None for label in found], blank, lambda row: f"{path}, line {cells[row][0]}"
-    )
-    return found
+    _check_blanks(found, blank)
+    return list(found.values())
 
 
-def _check_blanks(
-    blanks: Sequence[bool], allowed: bool, place: Callable[[int], str], noun: str = "label"
-) -> None:
-    """Raise VocapError unless none of the labels is missing, or all are and that is
-    `allowed`.
+def _check_blanks(given: Mapping[str, object], allowed: bool, noun: str = "label") -> None:
+    """Raise VocapError unless none of the labels, by place, is missing, or all are and that
+    is `allowed`.
     """
-    if any(blanks) and not (allowed and all(blanks)):
-        why = (
-            "others have one" if not all(blanks) else f"only test files may withhold their {noun}s"
+    lacking = [place for place, label in given.items() if not label]
+    if lacking and not (allowed and len(lacking) == len(given)):
+        raise VocapError(
+            f"{lacking[0]}: no {noun}, but others have one, or the file is no test file; {AGAIN}"
         )
-        raise VocapError(f"{place(blanks.index(True))}: no {noun}, but {why}; {AGAIN}")
 
 
 # the objects of SQuAD's JSON, with the keys that are read
-class _Strict(BaseModel):
-    model_config = ConfigDict(strict=True)
-
-
-class _Answer(_Strict):
+class _Answer(BaseModel):
     text: str
     answer_start: int
 
 
-class _Question(_Strict):
+class _Question(BaseModel):
     id: str
     question: str
     answers: list[_Answer]
 
 
-class _Paragraph(_Strict):
+class _Paragraph(BaseModel):
     context: str
     qas: list[_Question]
 
 
-class _Article(_Strict):
+class _Article(BaseModel):
     paragraphs: list[_Paragraph]
 
 
-class _Squad(_Strict):
+class _Squad(BaseModel):
     data: list[_Article]
 
 
@@ -240,7 +231,7 @@ def read_questions(path: Path, blank: bool, unique: bool) -> list[Question]:
     answers of some questions only.
     """
     try:
-        content = _Squad.model_validate_json(read_text(path))
+        content = _Squad.model_validate_json(read_text(path), strict=True)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(map(str, first["loc"])) or "the file"
@@ -266,8 +257,7 @@ def read_questions(path: Path, blank: bool, unique: bool) -> list[Question]:
             found[place] = Question(entry.id, entry.question, paragraph.context, answers)
     if not found:
         raise VocapError(f"{path}: holds no question; {AGAIN}")
-    blanks = [not question.answers for question in found.values()]
-    _check_blanks(blanks, blank, list(found).__getitem__, "answer")
+    _check_blanks({place: one.answers for place, one in found.items()}, blank, "answer")
     return list(found.values())
 
 

@@ -2,10 +2,11 @@
 batches of them.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -41,19 +42,21 @@ class Features:
     @classmethod
     def of(
         cls,
-        inputs: Mapping[str, Sequence[int]],
-        tokens: Mapping[str, Sequence[np.ndarray | list[int]]],
+        inputs: Sequence[str],
+        tokens: Sequence[str],
+        rows: Iterable[tuple[Any, ...]],
     ) -> "Features":
-        """From numbers of each input, and rows of its tokens."""
-        starts = np.zeros(len(tokens["ids"]) + 1, np.int64)
-        np.cumsum([len(row) for row in tokens["ids"]], out=starts[1:])
-        columns = {name: np.concatenate(rows) for name, rows in tokens.items()}
+        """From the numbers named `inputs` and the arrays named `tokens` of each input, at
+        least one.
+        """
+        columns = dict(zip([*inputs, *tokens], zip(*rows, strict=True), strict=True))
+        held = {name: np.concatenate(columns[name]) for name in tokens}
         return cls(
-            starts,
-            {name: np.array(values, np.int32) for name, values in inputs.items()},
+            np.cumsum([0, *map(len, columns["ids"])], dtype=np.int64),
+            {name: np.array(columns[name], np.int32) for name in inputs},
             {
-                name: rows if rows.dtype == bool else rows.astype(np.int32)
-                for name, rows in columns.items()
+                name: values if values.dtype == bool else values.astype(np.int32)
+                for name, values in held.items()
             },
         )
 

@@ -15,6 +15,7 @@ import zipfile
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import groupby
+from operator import itemgetter
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -124,16 +125,13 @@ def unpack(collection: str, archives: Sequence[Path], folder: Path, paths: Colle
     """Write these files of a collection, `paths` under `folder`; `archives` are in the
     order of ARCHIVES.
 
-    Raises UsageError for a collection that is none or another number of archives,
-    VocapError for an archive that is damaged, holds something else, or would write
-    outside of its folder. Files that are not named are neither written nor touched.
+    Raises UsageError for a collection that is none, VocapError for an archive that is
+    damaged, holds something else, or would write outside of its folder. Files that are
+    not named are neither written nor touched.
     """
     if collection not in ARCHIVES:
         raise UsageError(f"no collection {collection!r}; there are {', '.join(ARCHIVES)}")
-    names = ARCHIVES[collection]
     where = ", ".join(map(str, archives))
-    if len(archives) != len(names):
-        raise UsageError(f"{collection}: {len(archives)} archives, not {', '.join(names)}")
     with scratch_directory(folder / collection) as scratch:
         try:
             for number, archive in enumerate(archives):
@@ -179,21 +177,17 @@ def _content(path: str, folder: Path) -> bytes:
     def find(pattern: str) -> list[Path]:
         return sorted(folder.rglob(pattern), key=lambda found: found.name)
 
-    def rows(pattern: str, *columns: int) -> list[list[str]]:
+    def rows(pattern: str, *columns: int) -> list[tuple[str, ...]]:
         """These columns of tables with a header, without white space around their
         cells.
         """
-
-        def chosen(line: str) -> list[str]:
-            cells = [cell.strip() for cell in line.split("\t")]
-            return [cells[column] for column in columns]
-
+        chosen = itemgetter(*columns)
         lines = [
             line.strip()
             for file in find(pattern)
             for line in file.read_text("utf-8").split("\n")[1:]
         ]
-        return [chosen(line) for line in lines if line]
+        return [chosen(list(map(str.strip, line.split("\t")))) for line in lines if line]
 
     if collection == "xnli" and split == "train":
         return _table(
@@ -229,38 +223,29 @@ def _table(rows: Iterable[Sequence[str]]) -> bytes:
 
 def _treebanks(paths: Iterable[Path], language: str) -> bytes:
     """All treebanks of a language, in the order of their names."""
-    texts = []
+    texts: list[str] = []
     for path in paths:
         with open(path, encoding="utf-8", newline="\n") as file:
-            sentences = tagged_sentences(file, language)
-            texts.append("\n".join(map(_tagged_lines, sentences)))
-    return "\n".join(filter(None, texts)).encode("utf-8")
-
-
-def _tagged_lines(sentence: Sequence[tuple[str, str]]) -> str:
-    return "".join(f"{word}\t{tag}\n" for word, tag in sentence)
+            for sentence in tagged_sentences(file, language):
+                texts += [*(f"{word}\t{tag}\n" for word, tag in sentence), "\n"]
+    return "".join(texts[:-1]).encode("utf-8")
 
 
 def _tydiqa(content: dict[str, Any], language: str) -> bytes:
     """The questions of one language; the published file has all languages, and ids that
     begin with theirs.
     """
+    paragraphs = (one for document in content["data"] for one in document["paragraphs"])
     entries = []
-    for document in content["data"]:
-        for paragraph in document["paragraphs"]:
-            for question in paragraph["qas"]:
-                own, *_, number = question["id"].split("-")
-                if own == language:
-                    kept = {
-                        "answers": question["answers"],
-                        "question": question["question"],
-                        "id": number,
-                    }
-                    entries.append(
-                        {"paragraphs": [{"context": paragraph["context"], "qas": [kept]}]}
-                    )
-    return (
-        json.dumps({"data": entries, "version": content["version"]}).encode("utf-8")
-        if entries
-        else b""
-    )
+    for paragraph in paragraphs:
+        for question in paragraph["qas"]:
+            own, *_, number = question["id"].split("-")
+            if own == language:
+                kept = {
+                    "answers": question["answers"],
+                    "question": question["question"],
+                    "id": number,
+                }
+                entries.append({"paragraphs": [{"context": paragraph["context"], "qas": [kept]}]})
+    found = json.dumps({"data": entries, "version": content["version"]}) if entries else ""
+    return found.encode("utf-8")

@@ -37,11 +37,11 @@ from vocap.finetuning.settings import Setting, TuningJob, TuningRecipe, parse_tu
 from vocap.finetuning.tasks import Selection, Task
 from vocap.model_folder import (
     CONFIG,
-    WEIGHTS,
     foreign_model,
     longest_input,
     read_config,
     refuse_causal,
+    weight_files,
 )
 from vocap.result import Result
 from vocap.training import checkpoints, loop
@@ -70,20 +70,27 @@ def build_tuned_model(
     """
     transformers.utils.logging.set_verbosity_error()  # on the new head, and the unused one
     refuse_causal(folder, read_config(folder))
-    no_code = {"trust_remote_code": False}  # without it the library asks in the terminal
-    settings = {"dtype": torch.float32, **no_code}
     with foreign_model(folder, f"no model for {kind}", f"copy the folder again, or {SAVE}"):
-        config = transformers.AutoConfig.from_pretrained(folder, local_files_only=True, **no_code)
+        # without trust_remote_code the library asks in the terminal
+        config = transformers.AutoConfig.from_pretrained(
+            folder, local_files_only=True, trust_remote_code=False
+        )
         if kind != "spans":
             config.num_labels = labels
         torch.manual_seed(seed)
         if not pretrained:
-            return HEADS[kind].from_config(config, **settings)
-        if not any((folder / name).exists() for name in WEIGHTS):
-            raise VocapError(f"{folder}: no {WEIGHTS[0]}; {SAVE}")
-        settings |= {"use_safetensors": True, "local_files_only": True, "output_loading_info": True}
-        settings["ignore_mismatched_sizes"] = True  # of heads; the others are refused below
-        model, loaded = HEADS[kind].from_pretrained(folder, config=config, **settings)
+            return HEADS[kind].from_config(config, dtype=torch.float32, trust_remote_code=False)
+        weight_files(folder)  # others may run code
+        model, loaded = HEADS[kind].from_pretrained(
+            folder,
+            config=config,
+            dtype=torch.float32,
+            trust_remote_code=False,
+            use_safetensors=True,
+            local_files_only=True,
+            output_loading_info=True,
+            ignore_mismatched_sizes=True,  # of heads; the others are refused below
+        )
 
     # weights that the file lacks are drawn at random: of a head and its pooler, without
     # which models are saved
@@ -121,13 +128,12 @@ class Tuner(nn.Module):
 
         Logits of padding are -inf.
         """
-        device = self.model.device
-        attention = torch.from_numpy(batch.attention).to(device)
-        inputs = {"input_ids": torch.from_numpy(batch.input_ids).to(device)}
+        attention = self._tensor(batch.attention)
+        inputs = {"input_ids": self._tensor(batch.input_ids)}
         if not batch.attention.all():
             inputs["attention_mask"] = attention  # without one, attention is faster
         if self.has_segments:
-            inputs["token_type_ids"] = torch.from_numpy(batch.segments).to(device)
+            inputs["token_type_ids"] = self._tensor(batch.segments)
         output = self.model(**inputs)
         if self.kind == "pairs":
             return (output.logits.float(),)
@@ -136,15 +142,16 @@ class Tuner(nn.Module):
         ends = (output.start_logits, output.end_logits)
         return tuple(logits.float().masked_fill(~attention, float("-inf")) for logits in ends)
 
+    def _tensor(self, array: np.ndarray) -> Tensor:
+        return torch.from_numpy(array).to(self.model.device)
+
     def _pooled(self, logits: Tensor, batch: InputBatch) -> Tensor:
         place, word = batch.targets["place"], batch.targets["word"]
         count = len(batch.targets["label"])
         if self.pooling == "first":
-            begins = torch.from_numpy(place[np.flatnonzero(np.diff(word, prepend=-1))]).to(
-                logits.device
-            )
-            return logits.index_select(0, begins)
-        places, words = (torch.from_numpy(array).to(logits.device) for array in (place, word))
+            begins = place[np.flatnonzero(np.diff(word, prepend=-1))]
+            return logits.index_select(0, self._tensor(begins))
+        places, words = map(self._tensor, (place, word))
         sums = logits.new_zeros(count, logits.shape[1]).index_add(
             0, words, logits.index_select(0, places)
         )
@@ -158,7 +165,7 @@ class Tuner(nn.Module):
         """
         logits = self(batch)
         names = ("start", "end") if self.kind == "spans" else ("label",)
-        targets = [torch.from_numpy(batch.targets[name]).to(self.model.device) for name in names]
+        targets = [self._tensor(batch.targets[name]) for name in names]
         losses = [
             nn.functional.cross_entropy(scores, target, ignore_index=IGNORED)
             for scores, target in zip(logits, targets, strict=True)
@@ -180,10 +187,8 @@ def predict(
     """
     training = tuner.training
     tuner.eval()
-    try:
-        found = _outputs(tuner, features, dtype)
-    finally:
-        tuner.train(training)
+    found = _outputs(tuner, features, dtype)
+    tuner.train(training)
     if task.kind == "spans":
         starts, ends = zip(*found, strict=True)
         answers = best_answers(features, examples, starts, ends)
@@ -325,11 +330,7 @@ class FineTuning(loop.Loop):
 
         def after_step(last: bool) -> None:
             step, every = self.progress.step, self.recipe.evaluate_every
-            if (
-                last
-                or step % self.batches.steps_per_epoch == 0
-                or (every is not None and step % every == 0)
-            ):
+            if last or step % self.batches.steps_per_epoch == 0 or (every and step % every == 0):
                 metrics.add(self._evaluate())
 
         self.train(stop, after_step)

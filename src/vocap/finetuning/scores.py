@@ -59,12 +59,7 @@ def gold_labels(task: Task, examples: Examples) -> Any:
         )
     if task.kind != "spans":
         return [example[-1] for example in examples]
-    answers = {example.id: [answer.text for answer in example.answers] for example in examples}
-    if twice := len(examples) - len(answers):
-        raise metrics.ScoringError(
-            f"{twice} questions share an id with another; answers need distinct ids"
-        )
-    return answers
+    return {example.id: [answer.text for answer in example.answers] for example in examples}
 
 
 def read_runs(folders: Sequence[Path]) -> tuple[dict[Setting, Path], dict[str, Any]]:
@@ -118,18 +113,16 @@ def score_runs(
     Raises VocapError for files that cannot be read, and predictions that do not fit or
     only some runs have.
     """
-    scores, absent, blank = [], [], []
+    scores: list[Score] = []
+    absent: list[str] = []
+    blank: list[str] = []
     for found in sets:
         folders = {setting: run / PREDICTIONS / found.task.name for setting, run in runs.items()}
         there = [prediction_path(one, found).exists() for one in folders.values()]
-        if not any(there) or found.file(folder) is None:
+        examples = found.read(folder) if any(there) and found.file(folder) else None
+        if examples is None or not all(map(is_labelled, examples)):
             if found.split == "test":
-                absent.append(found.language)
-            continue
-        examples = found.read(folder)
-        if not all(map(is_labelled, examples)):
-            if found.split == "test":
-                blank.append(found.language)
+                (absent if examples is None else blank).append(found.language)
             continue
         for setting, one in folders.items():
             predictions = read_predictions(one, found, examples)
@@ -138,40 +131,33 @@ def score_runs(
     return sorted(scores), absent, blank
 
 
-class ChosenSetting(NamedTuple):
-    """The setting with the highest mean over seeds and languages, and the mean of each
-    setting.
-    """
-
-    learning_rate: float
-    epochs: int
-    seeds: tuple[int, ...]
-    values: Mapping[tuple[float, int], float]  # percent, by learning rate and epochs
-
-
-def choose_setting(scores: Sequence[Score]) -> ChosenSetting:
+def choose_setting(scores: Iterable[Score]) -> dict[str, Any]:
     """Choose learning rate and epochs by the mean of these scores, one of each run and
-    selecting language.
+    selecting language: the entries of selection.json on the choice.
 
     Of equals the first in order of learning rate and epochs. Raises VocapError where
     settings differ in seeds.
     """
-    table: dict[
-        tuple[float, int], dict[tuple[int, str], float]
-    ] = {}  # by setting, by seed and language
-    for row in sorted(scores):
-        table.setdefault(row[:2], {})[row.seed, row.language] = row.value
-    wanted = sorted({key for values in table.values() for key in values})
-    means = {}
-    for (rate, epochs), values in table.items():
-        if lacking := [seed for seed, language in wanted if (seed, language) not in values]:
+    values = {(row[:2], (row.seed, row.language)): row.value for row in scores}
+    settings, units = (sorted(set(keys)) for keys in zip(*values, strict=True))
+    for rate, epochs in settings:
+        if lacking := [unit for unit in units if ((rate, epochs), unit) not in values]:
             raise VocapError(
-                f"no run of learning rate {rate!r}, {epochs} epochs and seed {lacking[0]}, which "
-                "others of that seed have; run it too: settings are compared over the same seeds"
+                f"no run of learning rate {rate!r}, {epochs} epochs and seed {lacking[0][0]}, "
+                "which others of that seed have; run it too: settings are compared over the same "
+                "seeds"
             )
-        means[rate, epochs] = float(np.mean([values[key] for key in wanted]))
-    best = max(table, key=means.__getitem__)
-    return ChosenSetting(*best, tuple(dict.fromkeys(seed for seed, _ in wanted)), means)
+    means = {one: float(np.mean([values[one, unit] for unit in units])) for one in settings}
+    rate, epochs = max(means, key=means.__getitem__)
+    return {
+        "learning_rate": rate,
+        "epochs": epochs,
+        "seeds": sorted({seed for seed, _ in units}),
+        "settings": [
+            {"learning_rate": rate, "epochs": epochs, "value": mean}
+            for (rate, epochs), mean in means.items()
+        ],
+    }
 
 
 @dataclass(frozen=True, repr=False)
@@ -225,12 +211,14 @@ def _conclude(folder: Path, task: Task, folders: Sequence[Path]) -> Outcome:
 
     # scores of the task, and of the files that choose, which may be another task's
     files = development(task.training, run["selection"])
-    codes = {"dev": task.dev_languages, HELD_OUT: (ENGLISH,), "test": task.languages}
-    own = [DataSet(task, split, code) for split in codes for code in codes[split]]
+    own = [
+        DataSet(task, split, code) for split in ("dev", "test") for code in task.languages_of(split)
+    ]
+    own.append(DataSet(task, HELD_OUT, ENGLISH))
     scores, absent, blank = score_runs(folder, runs, own)
     by = scores if files.task == task.name else score_runs(folder, runs, files.sets)[0]
-    places = {(found.split, found.language, files.metric) for found in files.sets}
-    by = [row for row in by if (row.split, row.language, row.metric) in places]
+    wanted = [(files.split, code, files.metric) for code in files.languages]
+    by = [row for row in by if (row.split, row.language, row.metric) in wanted]
     if not by:
         raise VocapError(
             f"{task.name}: no scores of {files.task} {files.split} "
@@ -239,7 +227,7 @@ def _conclude(folder: Path, task: Task, folders: Sequence[Path]) -> Outcome:
         )
 
     # the choice, and what it is of
-    choice, chose = choose_setting(by), sorted({row.language for row in by})
+    chose = sorted({row.language for row in by})
     without = [code for code in files.languages if code not in chose]
     fewer = f", {len(without)} of {len(files.languages)} languages absent" if without else ""
     selection = {
@@ -253,22 +241,16 @@ def _conclude(folder: Path, task: Task, folders: Sequence[Path]) -> Outcome:
             "languages": chose,
             "absent": without,
         },
-        "learning_rate": choice.learning_rate,
-        "epochs": choice.epochs,
-        "seeds": list(choice.seeds),
-        "settings": [
-            {"learning_rate": rate, "epochs": epochs, "value": mean}
-            for (rate, epochs), mean in choice.values.items()
-        ],
+        **choose_setting(by),
         "languages": [code for code in task.languages if code not in {*absent, *blank}],
         "absent": absent,
         "blank": blank,
         "outside": [code for code in task.languages if code not in read_languages()],
     }
-    return Outcome(runs, scores, summarise(scores, choice), selection)
+    return Outcome(runs, scores, summarise(scores, selection), selection)
 
 
-def summarise(scores: Sequence[Score], choice: ChosenSetting) -> list[SummaryRow]:
+def summarise(scores: Sequence[Score], choice: Mapping[str, Any]) -> list[SummaryRow]:
     """Rows of summary.tsv: the chosen setting on the test files, languages first, then
     the mean over them.
 
@@ -277,7 +259,7 @@ def summarise(scores: Sequence[Score], choice: ChosenSetting) -> list[SummaryRow
     """
     table: dict[tuple[str, str], list[float]] = {}  # values in the order of seeds, as `scores` are
     for row in scores:
-        if row.split == "test" and row[:2] == (choice.learning_rate, choice.epochs):
+        if row.split == "test" and row[:2] == (choice["learning_rate"], choice["epochs"]):
             table.setdefault((row.language, row.metric), []).append(row.value)
     for metric in sorted({metric for _, metric in table}):
         languages = [values for (_, name), values in table.items() if name == metric]
@@ -299,9 +281,9 @@ def write_outcome(outcome: Outcome, out: Path) -> None:
     """
     said = outcome.selection
     with replacing_directory(out / PREDICTIONS) as folder:
-        for (rate, epochs, seed), run in outcome.runs.items():
-            if (rate, epochs) == (said["learning_rate"], said["epochs"]):
-                shutil.copytree(run / PREDICTIONS / said["task"], folder / str(seed))
+        for seed in said["seeds"]:
+            run = outcome.runs[Setting(said["learning_rate"], said["epochs"], seed)]
+            shutil.copytree(run / PREDICTIONS / said["task"], folder / str(seed))
     write_tsv(out / SCORES, SCORE_COLUMNS, map(attrgetter(*SCORE_COLUMNS), outcome.scores))
     write_tsv(out / SUMMARY, SummaryRow._fields, outcome.summary)
     write_json(out / SELECTION, said)
@@ -346,25 +328,21 @@ def average(folders: Sequence[Path]) -> dict[str, Any]:
         reached = {row.metric: row.mean for row in summary if row.language == ALL}
         if task in metrics.AVERAGED and reached:
             means[task] = reached
-            scores = chosen_scores(folder, selection)
-            test = scores[scores["split"] == "test"].groupby(["seed", "metric"])["value"]
-            by_seed[task] = (
-                test.agg(lambda values: sum(values) / len(values)).unstack().to_dict("index")
-            )
+            test = chosen_scores(folder, selection).query("split == 'test'")
+            values = test.groupby(["seed", "metric"])["value"]
+            by_seed[task] = values.agg(lambda own: sum(own) / len(own)).unstack().to_dict("index")
 
     # their average, in the order of the paper
     tasks = [task for task in metrics.AVERAGED if task in means]
     seeds = {tuple(sorted(by_seed[task])) for task in tasks}
-    spread = None
-    if len(seeds) == 1:
 
-        def average_of(seed: float) -> float:
-            return metrics.paper_average({task: by_seed[task][seed] for task in tasks})
+    def average_of(seed: float) -> float:
+        return metrics.paper_average({task: by_seed[task][seed] for task in tasks})
 
-        spread = deviation(list(map(average_of, min(seeds))))
+    of_seeds = list(map(average_of, min(seeds) if len(seeds) == 1 else ()))
     return {
         "average": metrics.paper_average({task: means[task] for task in tasks}) if tasks else None,
-        "std": spread,
+        "std": deviation(of_seeds),
         "tasks": {task: means[task] for task in tasks},
         "missing": [task for task in metrics.AVERAGED if task not in means],
         "languages": {task: len(selections[task]["languages"]) for task in tasks},

@@ -5,6 +5,7 @@ that can run.
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import product, starmap
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -307,12 +308,7 @@ def settings_of(recipe: TuningRecipe, seeds: Collection[int]) -> list[Setting]:
     >>> len(settings_of(make_recipes({})["tydiqa"], range(5)))  # 2 rates, 6 or 8 epochs
     20
     """
-    return [
-        Setting(rate, epochs, seed)
-        for rate in recipe.learning_rates
-        for epochs in recipe.epochs
-        for seed in seeds
-    ]
+    return list(starmap(Setting, product(recipe.learning_rates, recipe.epochs, seeds)))
 
 
 @dataclass(frozen=True)
@@ -366,7 +362,7 @@ def make_grid(settings: Finetuning, own: Collection[str], assume: bool = False) 
 
     # trainings with their files, and their tasks that can be tested
     for training in settings.trainings():
-        learnt = DataSet(first_task(training), "train", ENGLISH)
+        learnt = tasks.training_set(training)
         absent = supply.find(learnt) is None  # so nothing of it is brought yet
         sets = [learnt, *tasks.predicted_sets(training)]
         paths = {one: supply.find(one, assume and absent) for one in sets}
@@ -375,14 +371,10 @@ def make_grid(settings: Finetuning, own: Collection[str], assume: bool = False) 
             grid.left_out.append((f"fine-tuning on {training}", why))
             continue
         tested = {each.task.name for each in found if each.split == "test"}
-        for task in TRAININGS[training]:
-            if task not in settings.chosen():
-                continue
+        for task in filter(settings.chosen().__contains__, TRAININGS[training]):
             if task in tested:
                 grid.tasks.append(task)
-                grid.files[training] = sorted(
-                    {path for path in found.values() if supply.is_made(path)}
-                )
+                grid.files[training] = sorted(filter(supply.is_made, set(found.values())))
             else:
                 grid.left_out.append((f"task {task}", f"no test file in {xtreme}"))
         grid.planned.update(each for each, path in found.items() if not path.exists())
@@ -404,7 +396,7 @@ def _untrainable(
     """Why a training cannot run, if it cannot: no file to learn from, or none that can
     choose.
     """
-    learnt = DataSet(first_task(training), "train", ENGLISH)
+    learnt = tasks.training_set(training)
     if learnt not in found:
         return f"no file {learnt.name} in {supply.xtreme}; bring it"
     names = {each.name for each in [*found, DataSet(learnt.task, HELD_OUT, ENGLISH)]}

@@ -42,7 +42,7 @@ WORDS: dict[str, Callable[[str], Words]] = {
 METRICS = {"pairs": ("acc",), "tags": ("f1",), "spans": ("f1", "exact_match")}  # by kind
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Task:
     """One task: its files, its labels, its measures.
 
@@ -78,13 +78,11 @@ class Task:
     dev_languages: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
     training: str = ""
-    recipe: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    recipe: Mapping[str, Any] = field(default_factory=dict)
     label: str = ""
-    files: Mapping[str, Sequence[str]] = field(
-        default_factory=lambda: dict.fromkeys(SPLITS, TABLE), repr=False, compare=False
-    )
-    words: Callable[[str], Words] = field(default=WORDS["squad"], repr=False, compare=False)
-    rows: Mapping[str, Mapping[str, int]] = field(default_factory=dict, repr=False, compare=False)
+    files: Mapping[str, Sequence[str]] = field(default_factory=lambda: dict.fromkeys(SPLITS, TABLE))
+    words: Callable[[str], Words] = WORDS["squad"]
+    rows: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     parallel: bool = False
     chooses: bool = True
     bytes_per_row: int = 200
