@@ -32,7 +32,7 @@ from vocap.finetuning.run import HEADS, TOKENS, Tuner
 from vocap.finetuning.settings import make_recipes
 from vocap.finetuning.tasks import TASKS, DataSet
 from vocap.pretraining.model import build_language_model
-from vocap.pretraining.settings import Shape
+from vocap.pretraining.settings import Recipe, Shape
 from vocap.training.loop import build_optimizer
 
 FILES = {"panx": "train", "xnli": "dev", "tydiqa": "train"}
@@ -80,7 +80,7 @@ def time_training(
     tuner: Tuner, features: Features, longest: int, steps: int, batch: int
 ) -> dict[str, float]:
     """Ids that are no padding a second of the processor, by kind of batch."""
-    optimizer = build_optimizer(tuner, 1e-5)
+    optimizer = build_optimizer(tuner, 1e-5, Recipe())
     kinds = makers(features, batch, longest, tuner.pad)
     seconds, tokens = dict.fromkeys(KINDS, 0.0), dict.fromkeys(KINDS, 0)
     tuner.train()

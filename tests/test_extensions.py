@@ -69,16 +69,14 @@ def first_words():
         def candidates(self, vocabulary, targets):
             return min(vocabulary, self.words + targets)
 
-        def build(self, vocabulary, excluded, *, counts, **common):
+        def build(self, vocabulary, excluded, **common):
             from vocap.pretraining.losses.candidates import CandidateLoss
 
             class FirstWordsSoftmax(CandidateLoss):
-                count = self.words
-
                 def candidates(self, targets, weight):
-                    return torch.unique(torch.cat([targets, self.words[: self.count]]))
+                    return torch.unique(torch.cat([targets, self.words[: self.settings.words]]))
 
-            return FirstWordsSoftmax(vocabulary, excluded, **common)
+            return FirstWordsSoftmax(self, vocabulary, excluded, **common)
 
     yield FirstWords
     del LOSSES["first"]

@@ -45,8 +45,8 @@ class Free(Loss):
 class Exact(Loss):
     """The full softmax by a function of h, W, b and the targets."""
 
-    def __init__(self, vocabulary, excluded, *, function: Callable[..., Tensor], **options):
-        super().__init__(vocabulary, excluded, **options)
+    def __init__(self, *arguments, function: Callable[..., Tensor], **options):
+        super().__init__(*arguments, **options)
         self.function = function
 
     def of_targets(self, hidden, weight, bias, targets):
@@ -83,8 +83,8 @@ class Liger(Loss):
     4 at V = 500K).
     """
 
-    def __init__(self, vocabulary, excluded, *, chunk: int, **options):
-        super().__init__(vocabulary, excluded, **options)
+    def __init__(self, *arguments, chunk: int, **options):
+        super().__init__(*arguments, **options)
         self.chunk = chunk
 
     def of_targets(self, hidden, weight, bias, targets):
@@ -115,10 +115,10 @@ class ScalableCrossEntropy(Loss):
     bucket has none. The directions are mixtures of h.
     """
 
-    def __init__(self, vocabulary, excluded, *, words: int = 256, **options):
-        super().__init__(vocabulary, excluded, **options)
+    def __init__(self, *arguments, words: int = 256, **options):
+        super().__init__(*arguments, **options)
         self.bucket_words = words
-        self.excluded = torch.tensor(list(excluded), device=self.words.device)
+        self.excluded = torch.tensor(arguments[2], device=self.words.device)
 
     def of_targets(self, hidden, weight, bias, targets):
         count = len(targets)
@@ -148,7 +148,9 @@ def heads(sizes: Sizes, batch_fits: bool = True) -> list[Head]:
         return lambda weight, special: _of_kind(settings, weight, special)
 
     def own(loss: type[Loss], **options) -> Callable[[Tensor, Sequence[int]], Loss]:
-        return lambda weight, special: loss(len(weight), special, device=weight.device, **options)
+        return lambda weight, special: loss(
+            None, len(weight), special, device=weight.device, **options
+        )
 
     first, *others = sizes.candidates
     words, chunk = sizes.words, sizes.chunks[0]
@@ -209,7 +211,7 @@ def _of_kind(settings: LossSettings, weight: Tensor, special: Sequence[int]) -> 
     loss = build_loss(settings, vocabulary, special, counts=counts, device=device)
     if isinstance(settings, Target):
         generator = torch.Generator(device).manual_seed(0)
-        recent = torch.randperm(len(loss.words), device=device, generator=generator)[: loss.tau]
+        recent = torch.randperm(len(loss.words), device=device, generator=generator)[: settings.tau]
         loss.seen[loss.words[recent]] = 1
         loss.time = 1
     return loss

@@ -12,7 +12,7 @@ from vocap.pretraining.losses import exact_loss
 from vocap.pretraining.losses.interface import Loss
 from vocap.pretraining.losses.knn import NeighbourIndex
 from vocap.pretraining.model import MaskedLanguageModel, build_language_model
-from vocap.pretraining.settings import Shape, count_parameters
+from vocap.pretraining.settings import Recipe, Shape, count_parameters
 from vocap.training.loop import build_optimizer
 
 from .head import dtype_of
@@ -41,7 +41,7 @@ def run(table: Table, sizes: Sizes, device: str) -> None:
         with torch.device(device):
             model = build_language_model(shape, vocabulary)
         model.train()
-        optimizer = build_optimizer(model, 1e-6)
+        optimizer = build_optimizer(model, 1e-6, Recipe())
         weight, bias = model.decoder_weight, model.decoder_bias
         table.measure(partial(measure_refresh, weight.detach()), needs_s=60, **at, head=names[0])
         table.measure(partial(measure_exact, weight, bias, sizes), **at, head=names[1])

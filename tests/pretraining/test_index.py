@@ -11,6 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vocap.errors import UsageError
+from vocap.pretraining.loss_kinds import Knn
+from vocap.pretraining.losses import build_loss
 from vocap.pretraining.losses.knn import NeighbourIndex, nearest
 
 DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
@@ -117,8 +119,8 @@ def test_lazy_builds_only_what_occurs():
 
 
 def test_more_neighbours_than_words():
-    with pytest.raises(UsageError, match="k 297 is above the 296 words"):
-        NeighbourIndex(300, WORDS, 297, 10)
+    with pytest.raises(UsageError, match=r"loss\.k is 297, the vocabulary has 296 words"):
+        build_loss(Knn(k=297), 300, [0, 7, 9, 299])
 
 
 TWO = """

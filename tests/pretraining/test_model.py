@@ -130,8 +130,6 @@ def test_export_refuses_another_tokenizer(tmp_path):
     model = small(None)
     with pytest.raises(VocapError, match="no tokenizer"):
         export_model(model, tmp_path, tmp_path / "model")
-    with pytest.raises(VocapError, match="119 ids for a model of 120 rows"):
-        export_model(model, tokenizer(tmp_path / "huggingface", V - 1), tmp_path / "model")
     assert not (tmp_path / "model").exists()
 
 

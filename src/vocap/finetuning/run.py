@@ -288,13 +288,7 @@ class FineTuning(loop.Loop):
         self.batches = LengthBatches(train, recipe.batch, job.seed, self.model.pad)
         super().__init__(folder, job.epochs * self.batches.steps_per_epoch, job.checkpoint_every)
         self.set_precision(recipe.precision, device)
-        self.optimizer = loop.build_optimizer(
-            self.model,
-            job.learning_rate,
-            betas=recipe.betas,
-            eps=recipe.epsilon,
-            weight_decay=recipe.weight_decay,
-        )
+        self.optimizer = loop.build_optimizer(self.model, job.learning_rate, recipe)
         self.warmup = int(recipe.warmup * self.steps)
         self.progress = TuningProgress()
         self.best: dict[str, Tensor] = {}

@@ -19,11 +19,18 @@ import transformers
 
 from vocap.errors import VocapError
 from vocap.files.io import file_sha256, write_tsv
-from vocap.model_folder import REMEDY, WEIGHTS, foreign_model, is_causal, longest_input, read_config
+from vocap.model_folder import (
+    REMEDY,
+    foreign_model,
+    is_causal,
+    longest_input,
+    read_config,
+    weight_files,
+)
 from vocap.pretraining.data import SpecialIds
 from vocap.pretraining.tokenizing import load_block_tokenizer
 from vocap.progress import Steps
-from vocap.tables.bits_per_byte import CODE_LENGTH, causal_bits, with_unknown_bytes
+from vocap.tables.bits_per_byte import CODE_LENGTH, bits_per_byte, causal_bits, with_unknown_bytes
 from vocap.tables.line_bits import write_lengths
 from vocap.text_files.text import text_blocks
 from vocap.tokenizer_files import EXPORTED
@@ -58,8 +65,7 @@ def load_causal(folder: Path, device: torch.device) -> CausalModel:
         raise VocapError(
             f"{folder}: no causal model, which alone has a code length; name the folder of one"
         )
-    if not definition.is_file() or not any((folder / name).exists() for name in WEIGHTS):
-        raise VocapError(f"{folder}: no {EXPORTED[0]} or no {WEIGHTS[0]}; {REMEDY}")
+    weight_files(folder)  # others may run code
     encoder, special = load_block_tokenizer(definition, file_sha256(definition))
     transformers.utils.logging.disable_progress_bar()  # of the weights, in the middle of ours
     with foreign_model(folder, "no usable model", REMEDY):
@@ -175,7 +181,7 @@ def measure_code_length(
             lengths[part, code], tokens, unknown = code_lines(found, lines)
             sums[part] += (own := lengths[part, code].sum(1))
             bits, size = own.tolist()
-            quotient = bits / size if size else None
+            quotient = bits_per_byte(lengths[part, code])
             rows.append((code, part, len(lines), tokens, int(size), unknown, bits, quotient))
             steps.advance()
     output.parent.mkdir(parents=True, exist_ok=True)

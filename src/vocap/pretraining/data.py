@@ -181,7 +181,7 @@ def load_data(
 
     `by`: n_i is the lines or the bytes of the text, or (corpora) that of the table
     `weights`. Languages without text are left out with a warning. Raises VocapError for
-    blocks of another tokenizer or of different lengths, and where no language has text.
+    blocks of another tokenizer, and where no language has text.
     """
     # the blocks of each language, all of this tokenizer
     model = next((tokenizer / name for name in MODELS if (tokenizer / name).exists()), None)
@@ -192,27 +192,21 @@ def load_data(
         )
     digest = file_sha256(model)
     opened = [open_language(tokens / language, digest) for language in languages]
-    if len(lengths := {found.description["length"] for found in opened}) > 1:
-        raise VocapError(
-            f"{tokens}: blocks of different lengths, {sorted(lengths)}; tokenize all alike"
-        )
     # the languages with text
+    used = [found for found in opened if len(found.train)]
     if empty := [found.language for found in opened if not len(found.train)]:
         log.warning("no text to pre-train on, left out: %s", " ".join(empty))
-    if unmeasured := [
-        found.language for found in opened if len(found.train) and not len(found.heldout)
-    ]:
+    if unmeasured := [found.language for found in used if not len(found.heldout)]:
         log.warning("no held-out text, so no exact loss: %s", " ".join(unmeasured))
-    used = [found for found in opened if len(found.train)]
     if not used:
         raise VocapError(f"{tokens}: no language has any text; bring some, or name other languages")
     # their shares, and a digest of all for checkpoints
     n = _sizes(used, by, weights)
     first = used[0].description
-    digests = {}
-    for found in used:
-        content = json.dumps(found.description, sort_keys=True).encode()
-        digests[found.language] = hashlib.sha256(content).hexdigest()[:16]
+    texts = {found.language: json.dumps(found.description, sort_keys=True) for found in used}
+    digests = {
+        language: hashlib.sha256(text.encode()).hexdigest()[:16] for language, text in texts.items()
+    }
     return Data(
         languages=[found.language for found in used],
         train=[found.train for found in used],
@@ -220,7 +214,7 @@ def load_data(
         q=sampling_probabilities(n, alpha),
         vocabulary=first["vocabulary"],
         special=used[0].special,
-        longest=first["length"],
+        longest=max(found.description["length"] for found in used),
         fingerprint={"tokenizer": digest, "data": digests, "n": n},
     )
 
@@ -247,13 +241,10 @@ def unigram_counts(data: Data) -> np.ndarray:
     """
     frequencies, total = np.zeros(data.vocabulary), 0
     for share, blocks in zip(data.q, data.train, strict=True):
+        tokens, parts = blocks.tokens, 1 if len(blocks.tokens) <= COUNTED else PIECES
+        size = min(len(tokens), COUNTED) // parts
         counts = np.zeros(data.vocabulary, np.int64)
-        tokens, size = blocks.tokens, COUNTED // PIECES
-        if len(tokens) <= COUNTED:
-            starts, size = np.zeros(1, np.int64), len(tokens)
-        else:
-            starts = np.linspace(0, len(tokens) - size, PIECES).astype(np.int64)
-        for start in starts:
+        for start in np.linspace(0, len(tokens) - size, parts).astype(np.int64):
             counts += np.bincount(tokens[start : start + size], minlength=data.vocabulary)
         frequencies += share * counts / counts.sum()
         total += int(counts.sum())
@@ -311,14 +302,13 @@ class Order:
 
     def __init__(self, blocks: Sequence[int], q: np.ndarray, seed: int, deck: int = DECK) -> None:
         self.blocks, self.seed = np.asarray(blocks, np.int64), seed
-        self.counts = quotas(deck, q).copy()
+        self.counts = quotas(deck, q)
         for place in np.flatnonzero(
             (np.asarray(q) > 0) & (self.counts == 0)
         ):  # one of those with the most
             self.counts[place] += 1
             self.counts[np.argmax(self.counts)] -= 1
         self.deck = deck
-        assert not self.counts[self.blocks == 0].any()
         self._dealt = lru_cache(2)(self._deal)  # its last two decks
 
     def _deal(self, number: int) -> tuple[np.ndarray, np.ndarray]:
@@ -338,16 +328,12 @@ class Order:
         """The languages (places in `blocks`) and block numbers of `count` slots from
         `first` on, int64 [count].
         """
-        languages, ordinals = [], []
-        slot = first
-        while slot < first + count:
-            number, place = divmod(slot, self.deck)
-            until = min(self.deck, place + first + count - slot)
-            dealt, before = self._dealt(number)
-            languages.append(dealt[place:until])
-            ordinals.append(before[place:until])
-            slot += until - place
-        language, ordinal = np.concatenate(languages), np.concatenate(ordinals)
+        decks = range(first // self.deck, (first + count - 1) // self.deck + 1)
+        place = first - decks[0] * self.deck
+        language, ordinal = (
+            np.concatenate(parts)[place : place + count]
+            for parts in zip(*map(self._dealt, decks), strict=True)
+        )
         sizes = self.blocks[language]
         rounds, positions = np.divmod(ordinal, sizes)
         keys = mixed(
@@ -479,14 +465,8 @@ def heldout_blocks(languages: Sequence[Blocks], count: int) -> list[HeldoutBlock
     for place, blocks in enumerate(languages):
         take = min(count, len(blocks))
         for number in (len(blocks) * np.arange(take) // max(take, 1)).tolist():
-            block = HeldoutBlock(
-                language=place,
-                ids=blocks[number],
-                number=number,
-                size_bytes=int(blocks.size_bytes[number]),
-                unknown_bytes=int(blocks.unknown_bytes[number]),
-            )
-            chosen.append(block)
+            size, unknown = blocks.size_bytes[number], blocks.unknown_bytes[number]
+            chosen.append(HeldoutBlock(place, blocks[number], number, int(size), int(unknown)))
     return chosen
 
 

@@ -64,19 +64,12 @@ class LossSettings(ConfigSection):
         """The expected |V'| of such a call."""
         return self.candidates(vocabulary, targets)
 
-    def build(self, vocabulary: int, excluded: Sequence[int], *, counts: Any, **common: Any) -> Any:
+    def build(self, vocabulary: int, excluded: Sequence[int], **common: Any) -> Any:
         """The computation (a `Loss`), without the last part by the full softmax;
         arguments as in `build_loss`.
         """
         module, _, name = self.computation.partition(":")
-        loss = getattr(import_module(module), name)
-        if self.weighed:
-            common["counts"] = counts
-        return loss(vocabulary, excluded, **self.options(), **common)
-
-    def options(self) -> dict[str, Any]:
-        """The settings as arguments of the computation."""
-        return self.model_dump(exclude={"kind", "finish"})
+        return getattr(import_module(module), name)(self, vocabulary, excluded, **common)
 
     def check(self, words: float) -> str | None:
         """The reason why the loss does not fit a vocabulary of so many words (special

@@ -19,7 +19,6 @@ from vocap.errors import VocapError
 from vocap.files.io import replacing_directory
 from vocap.pretraining.data import SpecialIds
 from vocap.pretraining.settings import Shape
-from vocap.tokenizer_files.encoders import parse_encoder
 from vocap.tokenizer_files.export import copy_export
 
 TOKENIZER = "tokenizer.json"
@@ -201,19 +200,12 @@ def export_model(model: LanguageModel, tokenizer: Path, output: Path) -> None:
 
     `AutoModelForMaskedLM`, of a causal model `AutoModelForCausalLM`, gives the same
     logits as `model`. Whole or not at all; an older `output` is replaced. Raises
-    VocapError where the tokenizer is missing or has another number of ids than the
-    model has rows.
+    VocapError where the tokenizer is missing.
     """
     definition = tokenizer / TOKENIZER
     if not definition.is_file():
         raise VocapError(
             f"{tokenizer}: no {TOKENIZER} there; name the huggingface/ folder of the tokenizer"
-        )
-    ids = len(parse_encoder(definition.read_bytes(), definition).ids)
-    rows = model.decoder_weight.shape[0]
-    if ids != rows:
-        raise VocapError(
-            f"{tokenizer}: a tokenizer of {ids} ids for a model of {rows} rows; export with its own"
         )
     with replacing_directory(output) as directory:
         model.exported().save_pretrained(directory)

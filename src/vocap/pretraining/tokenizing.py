@@ -13,7 +13,7 @@ import numpy as np
 from vocap.errors import VocapError
 from vocap.files.io import file_sha256, replacing_directory, write_json
 from vocap.files.paths import expand_all
-from vocap.pretraining.data import COLUMNS, DESCRIPTION, FORMAT, PARTS, SHORTEST, SpecialIds
+from vocap.pretraining.data import COLUMNS, DESCRIPTION, FORMAT, PARTS, SpecialIds
 from vocap.storage.listing import Listing, check_present, local_shard, with_text
 from vocap.text_files import Layout
 from vocap.text_files.filters import Filters, record_filter
@@ -42,7 +42,6 @@ class Packer:
     """
 
     def __init__(self, length: int, bos: int, eos: int) -> None:
-        assert length >= SHORTEST
         self.length, self.bos, self.eos = length, bos, eos
         self.cut = 0  # sentences longer than a block
         self.ids, self.size, self.unknown = [bos], 0, 0  # the unfinished block

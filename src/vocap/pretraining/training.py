@@ -106,13 +106,7 @@ class Training(Loop):
                 self.model.decoder_bias.copy_(log_frequencies(counts, special))
         distributed.agree(self.model.parameters())
         # optimizer and data
-        self.optimizer = build_optimizer(
-            self.model,
-            recipe.learning_rate,
-            betas=recipe.betas,
-            eps=recipe.epsilon,
-            weight_decay=recipe.weight_decay,
-        )
+        self.optimizer = build_optimizer(self.model, recipe.learning_rate, recipe)
         ids = text.Vocabulary(data.vocabulary, data.special)
         self.batches = text.TrainingBatches(
             languages=data.train,
@@ -264,13 +258,11 @@ class Validation:
 
     def __init__(self, data: text.Data, blocks: int, micro_batch: int, causal: bool) -> None:
         chosen = text.heldout_blocks(data.heldout, blocks)
-        parts = [
-            chosen[start : start + micro_batch] for start in range(0, len(chosen), micro_batch)
-        ]
         self.languages, self.special = data.languages, data.special.never_predicted(causal)
         ids = text.Vocabulary(data.vocabulary, data.special)
         self._batches = []  # with the language of each masked token
-        for part in parts[rank() :: world_size()]:
+        for start in range(rank() * micro_batch, len(chosen), world_size() * micro_batch):
+            part = chosen[start : start + micro_batch]
             batch = text.heldout_batch(part, ids, causal)
             self._batches.append((batch, np.array([block.language for block in part])[batch.rows]))
         # tokens, bytes, and bytes paid beside tokens
@@ -434,7 +426,6 @@ def check(recipe: Recipe, data: text.Data) -> None:
     processes.
     """
     special = data.special
-    words = data.vocabulary - len(special.never_predicted(recipe.causal))
     lacking = [
         role for role in ("bos", "pad", "eos", "unk", "mask") if getattr(special, role) is None
     ]
@@ -444,8 +435,6 @@ def check(recipe: Recipe, data: text.Data) -> None:
             f"role {', '.join(lacking)}; make it with a layout that has them, or write objective: "
             "causal"
         )
-    if reason := recipe.loss.check(words):
-        raise UsageError(f"loss.{reason}")
     if data.longest > recipe.shape.positions:
         raise UsageError(
             f"shape.positions is {recipe.shape.positions}, but blocks have up to {data.longest} "

@@ -11,6 +11,7 @@ import fcntl
 import functools
 import itertools
 import os
+import re
 import signal
 import tempfile
 import threading
@@ -28,6 +29,8 @@ ASSIGNED = ("LOCAL_RANK", "SLURM_JOB_ID")  # by torchrun, or by the cluster
 # longer than the longest work of one rank alone: exporting a model
 TIMEOUT = datetime.timedelta(minutes=30)
 LARGE = 1 << 25  # elements of a gradient that is reduced by itself
+# in errors of a process that lost another one
+NETWORK = re.compile("(?i)^dist|peer|connection|gloo|nccl|timed out|timeout|socket|store")
 REQUIRED = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 # SIGURG: SLURM's `--signal=URG@300`, ignored by other processes; SIGTERM: the end of
 # its time; SIGINT: Ctrl-C
@@ -104,7 +107,7 @@ def own_device() -> Iterator[torch.device]:
     """
     count = torch.cuda.device_count()
     local = int(os.environ.get("LOCAL_RANK", 0))
-    if not torch.cuda.is_available():
+    if not count:
         yield torch.device("cpu")
         return
     if any(name in os.environ for name in ASSIGNED):
@@ -202,32 +205,26 @@ def process_group(device: torch.device) -> Iterator[None]:
         )
     if device.type == "cuda":
         torch.cuda.set_device(device)
-    together = False  # whether all ranks have ended
+    stopped = None
     try:
         distributed.init_process_group("nccl" if device.type == "cuda" else "gloo", timeout=TIMEOUT)
-        yield
-        together = True
-    except Stopped:
-        together = True  # they agreed on it
-        raise
-    except (distributed.DistError, RuntimeError) as error:
-        words = ("peer", "connection", "gloo", "nccl", "timed out", "timeout", "socket", "store")
-        network = isinstance(error, distributed.DistError) or any(
-            word in str(error).lower() for word in words
-        )
-        if isinstance(error, torch.OutOfMemoryError) or not network:
+        try:
+            yield
+        except Stopped as request:  # all ranks agreed on it
+            stopped = request
+        # not after an error: NCCL would wait for the other ranks, silently until the timeout
+        with suppress(RuntimeError, ValueError):  # the others are gone already
+            distributed.destroy_process_group()
+    except RuntimeError as error:
+        if isinstance(error, torch.OutOfMemoryError) or not NETWORK.search(repr(error)):
             raise
         first = str(error).strip().splitlines()[0][:300]
         raise VocapError(
             f"rank {os.environ['RANK']}: another process of this run is gone ({first}); see the "
             "other ranks' messages, then run again: it resumes from the last checkpoint"
         ) from None
-    finally:
-        # NCCL's destruction waits for the other ranks: after an error silently until
-        # the timeout
-        if distributed.is_initialized() and (together or device.type != "cuda"):
-            with suppress(RuntimeError, ValueError):  # the others are gone already
-                distributed.destroy_process_group()
+    if stopped:
+        raise stopped
 
 
 def summed(values: Iterable[float], device: torch.device) -> list[float]:

@@ -6,7 +6,6 @@ A step depends on the checkpoint alone.
 
 import json
 import math
-import os
 import resource
 import sys
 import time
@@ -30,11 +29,10 @@ from vocap import __version__
 from vocap.errors import VocapError, log
 from vocap.files.io import write_text
 from vocap.training import checkpoints
-from vocap.training.distributed import Stopped, StopRequest, rank, working_precision, world_size
+from vocap.training.distributed import Stopped, StopRequest, rank, working_precision
 from vocap.training.randomness import DROPOUT, generator
 
 FILE = "metrics.jsonl"
-ADAM: dict[str, Any] = {"betas": (0.9, 0.98), "eps": 1e-6, "weight_decay": 0.01}  # XLM-R's
 BAD_STEPS = 10  # in a row, without a finite loss and gradient, that end a run
 # of fp16's gradients at first, and good steps until it doubles: InfoXLM's
 SCALE = 128.0
@@ -63,11 +61,18 @@ def learning_rate(step: int, peak_lr: float, warmup: int, steps: int) -> float:
     return peak_lr * (steps - step) / (steps - warmup)
 
 
-def build_optimizer(model: nn.Module, lr: float, **changes: Any) -> torch.optim.AdamW:
-    """torch's fused AdamW over every parameter of `model`, as XLM-R is trained with but
-    for `changes`.
+def build_optimizer(model: nn.Module, lr: float, recipe: Any) -> torch.optim.AdamW:
+    """torch's fused AdamW over every parameter of `model`, with betas, epsilon and decay
+    of a recipe.
     """
-    return torch.optim.AdamW(model.parameters(), lr=lr, fused=True, **ADAM | changes)
+    return torch.optim.AdamW(
+        model.parameters(),
+        lr,
+        recipe.betas,
+        recipe.epsilon,
+        recipe.weight_decay,
+        fused=True,
+    )
 
 
 def prefetch(batches: Any, first: int, last: int) -> Generator[Any, None, None]:
@@ -108,14 +113,12 @@ class Loop(ABC):
         effect in fp16 only.
         """
         self.device, self.dtype = device, working_precision(wanted, device)
-        half = self.dtype == torch.float16
         self.scaler = torch.amp.GradScaler(
-            device.type, init_scale=SCALE, growth_interval=SCALE_STEPS, enabled=half
+            device.type,
+            init_scale=SCALE,
+            growth_interval=SCALE_STEPS,
+            enabled=self.dtype == torch.float16,
         )
-        if half and wanted == "auto" and rank() == 0:
-            log.info(
-                "this GPU has no bf16: precision auto takes fp16, with a scale for the gradients"
-            )
 
     def begin_step(self, peak_lr: float, warmup: int) -> None:
         """Set the learning rate of the present step."""
@@ -152,16 +155,10 @@ class Loop(ABC):
         with checkpoints.naming_damage(checkpoint):
             state = checkpoints.load_state(checkpoint)
             checkpoints.check_settings(self.folder, state["identity"], self.fingerprint())
-            if state["ranks"] != world_size():
-                log.warning(
-                    "the checkpoint is of %d processes, this run has %d",
-                    state["ranks"],
-                    world_size(),
-                )
             checkpoints.restore_module(self.model, load("model"))
             checkpoints.restore_optimizer(self.optimizer, load("optimizer"))
             self.load_further(load)
-            self.scaler.load_state_dict(state.get("scaler", {}))
+            self.scaler.load_state_dict(state["scaler"])
             self.progress = type(self.progress)(**state["progress"])
         if rank() == 0:
             log.info("resuming from step %d of %s", state["step"], self.folder)
@@ -178,10 +175,9 @@ class Loop(ABC):
             }
             state = {
                 "identity": self.fingerprint(),
-                "ranks": world_size(),
                 "progress": asdict(self.progress),
+                "scaler": self.scaler.state_dict(),
             }
-            state["scaler"] = self.scaler.state_dict()
             checkpoints.save(self.folder, self.progress.step, tensors, state)
 
     def train(self, stop: StopRequest, after_step: Callable[[bool], None]) -> None:
@@ -293,13 +289,9 @@ class Metrics:
         write_text(self.path, "".join(line for line in whole if json.loads(line)["step"] <= step))
 
     def add(self, row: dict[str, Any]) -> None:
-        """Append one line and flush it to the disk, before the checkpoint of the same
-        step.
-        """
+        """Append one line, before the checkpoint of the same step."""
         with open(self.path, "a", encoding="utf-8") as file:
             file.write(json.dumps(row, ensure_ascii=False) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
 
     def publish(self, target: Path) -> list[dict[str, Any]]:
         """Write the lines to their final place; their content."""

@@ -28,9 +28,9 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from vocap.pretraining.loss_kinds import LossSettings
+from vocap.errors import UsageError
+from vocap.pretraining.loss_kinds import Full, LossSettings
 from vocap.pretraining.losses.full import (
-    FullSoftmax,
     FullSoftmaxAtEnd,
     exact_loss,
     linear_cross_entropy,
@@ -72,11 +72,13 @@ def build_loss(
     ------
     UsageError : for settings that do not fit the vocabulary or the machine
     """
+    if reason := loss.check(vocabulary - len(excluded)):
+        raise UsageError(f"loss.{reason}")
     built = loss.build(vocabulary, excluded, counts=counts, seed=seed, device=device)
     if not loss.full_softmax_fraction:
         return built
     if steps is None:
         raise ValueError("a last part with the full softmax needs the number of steps")
     last = round(loss.full_softmax_fraction * steps)
-    full = FullSoftmax(vocabulary, excluded, seed=seed, device=device)
+    full = Full().build(vocabulary, excluded, seed=seed, device=device)
     return FullSoftmaxAtEnd(built, full, steps - last)

@@ -5,10 +5,9 @@
 by frequency.
 """
 
-import itertools
 import math
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -46,8 +45,8 @@ class CandidateLoss(interface.Loss):
         """The loss; h and the gradient of W touch the rows of V' only."""
         # V' of each group of targets, and all rows of W that take part
         count = len(targets)
-        groups = max(1, -(-count // (self.group or max(1, count))))
-        spans = list(itertools.pairwise(count * which // groups for which in range(groups + 1)))
+        spans = interface.equal_spans(count, self.group or max(1, count))
+        groups = len(spans)
         chosen = [self.candidates(torch.unique(targets[a:b]), weight.detach()) for a, b in spans]
         union = chosen[0] if groups == 1 else torch.unique(torch.cat(chosen))
         # blocks of at most LOGITS logits
@@ -81,13 +80,10 @@ class TargetSampling(CandidateLoss):
     tau; at the start of a training it is smaller.
     """
 
-    def __init__(
-        self, vocabulary: int, excluded: Sequence[int], *, tau: int = 50_000, **options: Any
-    ):
-        super().__init__(vocabulary, excluded, **options)
-        self.tau = tau
+    def __init__(self, *arguments: Any, **options: Any):
+        super().__init__(*arguments, **options)
         # when last; 0: never
-        self.seen = torch.zeros(vocabulary, dtype=torch.int64, device=self.words.device)
+        self.seen = torch.zeros(self.vocabulary, dtype=torch.int64, device=self.words.device)
         self.time = 0
 
     def candidates(self, targets: Tensor, weight: Tensor) -> Tensor:
@@ -96,7 +92,7 @@ class TargetSampling(CandidateLoss):
         recent = self.seen.clone()
         recent[targets] = self.time + 1
         known = recent.nonzero()[:, 0]
-        count = min(len(known), max(self.tau, len(targets)))
+        count = min(len(known), max(self.settings.tau, len(targets)))
         # no two are equal: the choice is the same everywhere
         keys = recent[known] * self.vocabulary - known
         return known[torch.topk(keys, count).indices].sort().values
@@ -112,14 +108,9 @@ class TargetSampling(CandidateLoss):
 class UniformSampling(CandidateLoss):
     """The control: V' = the targets and `negatives` uniform draws of C."""
 
-    def __init__(
-        self, vocabulary: int, excluded: Sequence[int], *, negatives: int = 50_000, **options: Any
-    ):
-        super().__init__(vocabulary, excluded, **options)
-        self.negatives = negatives
-
     def candidates(self, targets: Tensor, weight: Tensor) -> Tensor:
-        return distinct(torch.cat([targets, self.drawn_uniformly(self.negatives)]), self.vocabulary)
+        drawn = self.drawn_uniformly(self.settings.negatives)
+        return distinct(torch.cat([targets, drawn]), self.vocabulary)
 
 
 def distinct(ids: Tensor, vocabulary: int) -> Tensor:
@@ -139,25 +130,16 @@ class NoiseLoss(CandidateLoss):
     every target has q > 0. `times` [n]: draws of each of the last candidates.
     """
 
-    def __init__(
-        self,
-        vocabulary: int,
-        excluded: Sequence[int],
-        *,
-        counts: np.ndarray | None,
-        negatives: int,
-        power: float,
-        **options: Any,
-    ):
-        super().__init__(vocabulary, excluded, **options)
-        self.negatives = negatives
+    def __init__(self, *arguments: Any, **options: Any):
+        super().__init__(*arguments, **options)
+        self.negatives, power = self.settings.negatives, self.settings.power
         words = self.words.cpu().numpy()
-        frequency = (
-            np.ones(len(words)) if counts is None else np.asarray(counts, np.float64)[words] + 1
-        )
+        frequency = np.ones(len(words))
+        if self.counts is not None:
+            frequency += np.asarray(self.counts, np.float64)[words]
         q = frequency**power / (frequency**power).sum()
         self.cumulative = torch.from_numpy(np.cumsum(q)).to(self.words.device)
-        self.q = torch.zeros(vocabulary, dtype=torch.float64, device=self.words.device)
+        self.q = torch.zeros(self.vocabulary, dtype=torch.float64, device=self.words.device)
         self.q[self.words] = torch.from_numpy(q).to(self.words.device)
 
     def draw(self) -> tuple[Tensor, Tensor]:
@@ -195,8 +177,8 @@ class Nce(NoiseLoss):
     q_w).
     """
 
-    def __init__(self, vocabulary: int, excluded: Sequence[int], **options: Any):
-        super().__init__(vocabulary, excluded, **options)
+    def __init__(self, *arguments: Any, **options: Any):
+        super().__init__(*arguments, **options)
         self.initial_bias = -math.log(len(self.words))  # so that exp(z) starts near a distribution
 
     def logit_loss(self, candidates: Tensor, wide: torch.dtype) -> interface.LogitLoss:

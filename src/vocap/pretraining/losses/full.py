@@ -3,7 +3,6 @@ of every loss.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -25,16 +24,10 @@ HELD = {"cpu": 2**26, "cuda": 2**28}
 class FullSoftmax(Loss):
     """L = lse(h W^T + b) - z_t over all V rows, `chunk` targets at a time."""
 
-    def __init__(
-        self, vocabulary: int, excluded: Sequence[int], *, chunk: int = 1024, **options: Any
-    ):
-        super().__init__(vocabulary, excluded, **options)
-        self.chunk = chunk
-
     def of_targets(
         self, hidden: Tensor, weight: Tensor, bias: Tensor, targets: Tensor
     ) -> LossOutput:
-        loss = linear_cross_entropy(hidden, weight, bias, targets, self.chunk)
+        loss = linear_cross_entropy(hidden, weight, bias, targets, self.settings.chunk)
         return LossOutput(loss, len(targets), float(self.vocabulary))
 
 

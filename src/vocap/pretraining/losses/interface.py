@@ -46,7 +46,8 @@ class LossOutput:
 
 
 class Loss(ABC):
-    """A loss for the output layer; parameters as in `build_loss`, C = V without `excluded`.
+    """A loss for the output layer by its `settings`; other parameters as in `build_loss`, C =
+    V without `excluded`.
 
     Losses that draw words do so as a pure function of (seed, step, rank, call within
     the step).
@@ -56,15 +57,17 @@ class Loss(ABC):
 
     def __init__(
         self,
+        settings: Any,
         vocabulary: int,
         excluded: Sequence[int],
         *,
+        counts: np.ndarray | None = None,
         seed: int = 0,
         device: torch.device | str = "cpu",
     ):
         allowed = np.ones(vocabulary, bool)
         allowed[list(excluded)] = False
-        self.vocabulary = vocabulary
+        self.settings, self.vocabulary, self.counts = settings, vocabulary, counts
         self.words = torch.from_numpy(np.flatnonzero(allowed)).to(device)  # C, ascending, int64
         self.seed = seed
         self.step = 0
@@ -129,12 +132,17 @@ LossAndGradients = tuple[Tensor, Tensor, Tensor]
 LogitLoss = Callable[[Tensor, Tensor, Tensor], LossAndGradients]
 
 
+def equal_spans(count: int, most: int) -> list[tuple[int, int]]:
+    """Bounds of parts of `count` rows, as equal as can be, of at most `most`; at least one
+    part.
+    """
+    parts = max(1, -(-count // most))
+    return list(itertools.pairwise(count * part // parts for part in range(parts + 1)))
+
+
 def chunks(targets: Tensor, chunk: int) -> list[Block]:
     """Blocks of at most `chunk` rows, as equal as can be, over all rows of W."""
-    count = len(targets)
-    pieces = max(1, -(-count // chunk))
-    edges = [count * piece // pieces for piece in range(pieces + 1)]
-    return [Block(a, b, targets[a:b]) for a, b in itertools.pairwise(edges)]
+    return [Block(a, b, targets[a:b]) for a, b in equal_spans(len(targets), chunk)]
 
 
 def softmax_loss(

@@ -9,7 +9,7 @@ before it. Only 1/64 of the scores is ever sorted.
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +17,6 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from vocap.errors import UsageError
 from vocap.pretraining.losses.candidates import CandidateLoss, distinct
 from vocap.pretraining.losses.interface import LossOutput
 from vocap.training.distributed import gather_rows, half_type, multiply, rank, world_size
@@ -41,20 +40,11 @@ class KnnSampling(CandidateLoss):
     are mixed in.
     """
 
-    def __init__(
-        self,
-        vocabulary: int,
-        excluded: Sequence[int],
-        *,
-        k: int = 50,
-        every: int = 1000,
-        group: int | None = None,
-        uniform: int = 0,
-        **options: Any,
-    ):
-        super().__init__(vocabulary, excluded, **options)
-        self.index = NeighbourIndex(vocabulary, self.words, k, every)
-        self.group, self.uniform = group, uniform
+    def __init__(self, *arguments: Any, **options: Any):
+        super().__init__(*arguments, **options)
+        k, every = self.settings.k, self.settings.every
+        self.index = NeighbourIndex(self.vocabulary, self.words, k, every)
+        self.group, self.uniform = self.settings.group, self.settings.uniform
         self.refresh_s = 0.0  # of the current call
 
     def start(self, step: int, weight: Tensor) -> float:
@@ -97,11 +87,6 @@ class NeighbourIndex:
     """
 
     def __init__(self, vocabulary: int, words: Tensor, k: int, every: int):
-        if k > len(words):
-            raise UsageError(
-                f"k {k} is above the {len(words)} words that are no special tokens; take a "
-                "smaller k"
-            )
         self.words, self.k, self.every = words, k, every
         others = torch.ones(vocabulary, dtype=torch.bool, device=words.device).index_fill_(
             0, words, False
