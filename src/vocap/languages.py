@@ -58,13 +58,11 @@ def read_languages(path: str | Path | None = None) -> dict[str, Language]:
     path = path or default_table()
     for row in read_tsv(path, COLUMNS, shortest=len(COLUMNS)):
         code, group = row["language"], row.get("resource") or RESOURCES[0]
-        if not code or not row["name"]:
-            raise UsageError(f"{path}: a row without code or name: {code or row['name']!r}")
-        if code in table:
-            raise UsageError(f"{path}: duplicate language {code!r}; keep one of the rows")
-        if group not in (known := (*RESOURCES, *DOMAINS)):
+        if not (code and row["name"] and code not in table and group in (*RESOURCES, *DOMAINS)):
             raise UsageError(
-                f"{path}: language {code!r} has resource {group!r}; write one of {', '.join(known)}"
+                f"{path}: {code!r} has the name {row['name']!r} and the resource {group!r}; give "
+                "each language once, with a code, a name, and a resource of "
+                f"{', '.join([*RESOURCES, *DOMAINS])}"
             )
         table[code] = Language(code, row["name"], row.get("script", ""), group, row)
     return table

@@ -59,11 +59,6 @@ def test_weights_of_lines_give_each_language_its_share(alpha, step):
     assert error <= fractions.Fraction(2, 2 * step - 1)
 
 
-def test_a_share_without_lines_has_no_weight():
-    with pytest.raises(ValueError, match="no line"):
-        line_weights([0.5, 0.5], [3, 0])
-
-
 def stats(language, n, kept=10, complete=True, total_bytes=5000):
     return {
         "language": language,
@@ -108,8 +103,6 @@ def test_unknown_columns_and_languages():
         weigh_languages([stats("ka", 70)], "words", table)
     with pytest.raises(UsageError, match="no row for 'xx'; add one"):
         weigh_languages([stats("xx", 70)], "paper_cc_gb", table)
-    with pytest.raises(VocapError, match="'ka' has two stats"):
-        weigh_languages([stats("ka", 70), stats("ka", 70)], "lines", table)
 
 
 @pytest.mark.parametrize(("rows", "message"), read_cases(__file__))

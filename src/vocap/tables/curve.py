@@ -24,6 +24,7 @@ from vocap.files.written import read_records, written_by
 CHARACTER_COLUMNS = ("character", "count", "per_line")
 COLUMNS = ("size", "pieces", "alp", "alp_heldout", "tokens_per_sentence", "status")
 OK = "ok"
+LEAST_SIZE = 5  # with a piece or two
 # far above any text; from 1,952,257,863 SentencePiece overflows and never returns
 MAX_SIZE = 100_000_000
 MOST_SIZES = 50_000  # far above any use; the index of pieces counts sizes in 16 bits
@@ -69,16 +70,13 @@ def parse_sizes(value: object) -> list[int]:
         raise ValueError('give a list such as [1000, 2000], or "1000:50000:1000"')
     value = list(map(as_number, value))
     for size in value:
-        if isinstance(size, bool) or not isinstance(size, int):
-            raise ValueError(f"{size!r} is not a whole number")
-        if size < 5:
-            raise ValueError(f"{size} is too small: three ids are <unk>, <s> and </s>")
-        if size > MAX_SIZE:
-            raise ValueError(f"{size} is too large: no text supports more than {MAX_SIZE:,} pieces")
+        if type(size) is not int or not LEAST_SIZE <= size <= MAX_SIZE:
+            raise ValueError(
+                f"{size!r} is no whole number from {LEAST_SIZE} to {MAX_SIZE:,}; three ids are "
+                "<unk>, <s> and </s>"
+            )
     for lower, upper in itertools.pairwise(value):
-        if lower == upper:
-            raise ValueError(f"duplicate size {upper}; remove one")
-        if lower > upper:
+        if lower >= upper:
             raise ValueError(f"{upper} comes after {lower}; sizes must rise")
     return value
 
@@ -125,15 +123,11 @@ def read_points(path: str | Path) -> list[Point]:
             tokens,
             row["status"],
         )
-        if point.ok and point.alp is None:
+        if (point.ok and alp is None) or max(alp or 0, heldout or 0) > 0:
             raise VocapError(
-                f"{where}: status ok, but no alp; write the ALP, or the reason in status"
+                f"{where}: alp {row['alp']!r}, status {row['status']!r}; an ALP, which status ok "
+                "has, is at most 0: correct it, or write the reason in status"
             )
-        for column in ("alp", "alp_heldout"):
-            if (getattr(point, column) or 0) > 0:
-                raise VocapError(
-                    f"{where}: {column} {row[column]} is above 0, so no mean of log probabilities"
-                )
         if points and point.size <= points[-1].size:
             raise VocapError(
                 f"{where}: size {point.size} after {points[-1].size}; sort the rows, one for a size"
@@ -193,20 +187,19 @@ def outline(points: Sequence[Point]) -> Outline | None:
     """The outline of a curve of all sizes asked for, in rising order; None where no
     size has a model.
     """
-    known = [index for index, point in enumerate(points) if point.ok]
-    if not known:
+    reached = [point for point in points if point.ok]
+    if not reached:
         return None
-    first, last = known[0], known[-1]
-    reached = [points[index] for index in known]
+    first, last = points.index(reached[0]), points.index(reached[-1])
     knee = find_knee(
         np.array([point.size for point in reached]), np.array([point.alp for point in reached])
     )
-    heldout = {point: point.alp_heldout for point in reached if point.alp_heldout is not None}
+    measured = [point for point in reached if point.alp_heldout is not None]
     return Outline(
         start=points[first],
         knee=None if knee is None else reached[knee],
         end=points[last],
-        best_heldout=max(heldout, key=heldout.__getitem__, default=None),
+        best_heldout=max(measured, key=attrgetter("alp_heldout"), default=None),
         start_reason=points[first - 1].status if first else "the smallest size asked for",
         end_reason=points[last + 1].status
         if last + 1 < len(points)
@@ -279,16 +272,12 @@ def write_sizes(path: str | Path, rows: Iterable[Measured]) -> None:
 def read_sizes(path: str | Path) -> Sizes:
     """The rows by T, rising, and by language, of a table of `vocap joint` or `vocap bpe`.
 
-    Raises VocapError as `read_records`, and for T that are of different texts.
+    Raises VocapError as `read_records`, and where a T lacks a language of another.
     """
     sizes: Sizes = {}
     with written_by("joint --curve", path):
         for row in sorted(read_records(path, Measured, "joint --curve"), key=attrgetter("total")):
             sizes.setdefault(row.total, {})[row.language] = row
-        texts = [
-            {(row.language, row.lines, row.bytes) for row in rows.values()}
-            for rows in sizes.values()
-        ]
-        if any(text != texts[0] for text in texts):
-            raise ValueError("T of different texts")
+        if len(set(map(frozenset, sizes.values()))) > 1:
+            raise ValueError("a T without all languages")
     return sizes

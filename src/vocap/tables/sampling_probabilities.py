@@ -67,15 +67,13 @@ def line_weights(q: Sequence[float], lines: Sequence[int], step: int = STEP) -> 
     w_l = round(step r_l), r_l = (q_l / lines_l) / min_k (q_k / lines_k) over the
     languages with q above 0; 0 for the others. The lines that count least count `step`
     times, so a weight is off by at most 1 / (2 step) of itself, and a share by at most
-    2 / (2 step - 1). Raises ValueError for a language with a share and no line.
+    2 / (2 step - 1). Each language with a share has lines.
 
     >>> line_weights([0.5, 0.25, 0.25, 0], [10, 10, 2, 5], 4).tolist()
     [8, 4, 20, 0]
     """
     shares, counts = np.asarray(q, np.float64), np.asarray(lines, np.int64)
     present = shares > 0
-    if (counts[present] == 0).any():
-        raise ValueError("a language has a share, but no line")
     rates = shares[present] / counts[present]
     weights = np.zeros(len(shares), np.int64)
     weights[present] = np.rint(step * (rates / rates.min()))
@@ -104,16 +102,11 @@ def weigh_languages(
     `where` in messages); `source` is that name; "extrapolated" where lines or bytes
     were left unread and n is scaled up to them; "incomplete" where it is not, since the
     amount of text is unknown; "missing" (n = 0) where there is no text. Raises
-    VocapError for a column or a cell that has no number above 0, and for a language
-    given twice.
+    VocapError for a column or a cell that has no number above 0.
     """
     rows: list[tuple[str, float, str]] = []
-    named: set[str] = set()
     for entry in stats:
         language = entry["language"]
-        if language in named:
-            raise VocapError(f"language {language!r} has two stats.json; give each language once")
-        named.add(language)
         if not entry["kept"]:
             rows.append((language, 0, "missing"))
         elif by in ("lines", "bytes"):
@@ -137,15 +130,13 @@ def column_weight(table: Mapping[str, Language], language: str, column: str, whe
             f"{where}: no column {column!r} to weigh by; it has: {', '.join(facts)}; or: lines, "
             "bytes"
         )
-    text = facts[column].strip()
-    n = number(text)
+    n = number(facts[column])
     if not (0 < n < math.inf):
-        found = repr(text) if text else "nothing"
         raise VocapError(
-            f"{where}: column {column}, language {language}: {found} where a number above 0 is "
-            "needed"
+            f"{where}: column {column}, language {language}: {facts[column]!r} where a number "
+            "above 0 is needed"
         )
-    return int(n) if n == int(n) else n
+    return _without_fraction(n)
 
 
 def read_weights(path: str | Path) -> dict[str, float]:
@@ -159,17 +150,14 @@ def read_weights(path: str | Path) -> dict[str, float]:
     for line, row in enumerate(read_tsv(path, ("language", "n")), start=2):
         language = row["language"]
         where = f"{path}, line {line}"
-        if not CODE.fullmatch(language):
+        n = number(row["n"])
+        if not CODE.fullmatch(language) or not 0 <= n < math.inf:
             raise VocapError(
-                f"{where}: {language!r} is not a language code; use letters, digits, - and _"
+                f"{where}: n of {language!r} is {row['n']!r}; give a language's code (letters, "
+                "digits, - and _) a number of 0 or more"
             )
         if language in weights:
             raise VocapError(f"{where}: duplicate language {language!r}; keep one of the rows")
-        n = number(row["n"])
-        if not (0 <= n < math.inf):
-            raise VocapError(
-                f"{where}: n of {language!r} is {row['n']!r}; give a number of 0 or more"
-            )
         weights[language] = _without_fraction(n)
     if not weights:
         raise VocapError(f"{path}: no language in it; make it with: vocap weigh")
