@@ -60,7 +60,7 @@ def test_every_kind_of_archive_gives_the_same_files(kind, tmp_path):
 
 def test_another_file_is_no_archive(tmp_path):
     (tmp_path / "archive").write_bytes(b"<html>not found</html>")
-    with pytest.raises(VocapError, match="neither a wheel nor a Debian package"):
+    with pytest.raises(VocapError, match="a corrupt archive"):
         read_members(tmp_path / "archive", is_json)
 
 
@@ -119,8 +119,9 @@ def test_extraction_gives_each_sentence_once(tables):
 
 def test_a_broken_catalogue_is_skipped_counted_and_named(tables):
     done = ended("starter-extract", "django", tables / "django", "-o", tables / "again")
-    assert "ka/LC_MESSAGES/django.po: not UTF-8" in done.stderr
-    assert "utils/c.py: not UTF-8" in done.stderr and "(2 more could not be read)" in done.stderr
+    assert "ka/LC_MESSAGES/django.po: a corrupt .po catalogue: 'utf-8' codec" in done.stderr
+    assert "utils/c.py: 'utf-8' codec" in done.stderr
+    assert "django: 2 files could not be read" in done.stderr
     assert sentences(tables / "again") == sentences(tables / "m/django")
 
 

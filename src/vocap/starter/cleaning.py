@@ -64,7 +64,6 @@ _MAY_BE_CODE = re.compile(r"[{}<>|\\\x00-\x1f\x7f-\x9f\ufffd_$/]|==|::|--|\.[A-Z
 _INVISIBLE = dict.fromkeys(
     [0xAD, 0xFEFF, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
 )
-_HAS_INVISIBLE = re.compile("[\u00ad\ufeff\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 # a part of each of all these: what has none is prose as it is. One class first, which is
 # searched ten times as fast as alternatives
 _MAY_CHANGE = re.compile(
@@ -83,11 +82,9 @@ def without_wikitext(text: str) -> str:
             text, count = _TEMPLATE.subn(_first_form, text)
             if not count:
                 break
-    if "[" in text:
-        text = _WIKI_LINK.sub(r"\1", text)
-        text = _URL_LINK.sub(r"\1", text)
-    if "''" in text:
-        text = _EMPHASIS.sub("", text)
+    text = _WIKI_LINK.sub(r"\1", text)
+    text = _URL_LINK.sub(r"\1", text)
+    text = _EMPHASIS.sub("", text)
     return _LIST_MARK.sub("", text) if _MAY_BE_LIST.search(text) else text
 
 
@@ -100,13 +97,12 @@ def without_html(text: str) -> str:
     """Block tags become line breaks, other tags spaces; entities become characters,
     then tags once more.
     """
-    if "<" in text:
-        text = _OTHER_TAG.sub(" ", _BLOCK_TAG.sub("\n", text))
-    if "&" in text:
-        text = html.unescape(text)
-        if "<" in text:
-            text = _OTHER_TAG.sub(" ", _BLOCK_TAG.sub("\n", text))
-    return text
+    text = _without_tags(text)
+    return _without_tags(html.unescape(text)) if "&" in text else text
+
+
+def _without_tags(text: str) -> str:
+    return _OTHER_TAG.sub(" ", _BLOCK_TAG.sub("\n", text))
 
 
 def lines_of(message: str, wikitext: bool = False) -> list[str]:
@@ -121,10 +117,9 @@ def lines_of(message: str, wikitext: bool = False) -> list[str]:
     if wikitext:
         message = without_wikitext(message)
     message = without_html(message)
-    if not message.isascii() and _HAS_INVISIBLE.search(message):
+    if not message.isascii():
         message = message.translate(_INVISIBLE)
-    if "](" in message:
-        message = _MARKDOWN_LINK.sub(r"\1", message)
+    message = _MARKDOWN_LINK.sub(r"\1", message)
     return list(filter(None, map(_prose_of, message.split("\n"))))
 
 
@@ -139,8 +134,7 @@ def _prose_of(line: str) -> str:
             return ""
         if placeholders:
             line = _SPACE_BEFORE.sub(r"\1", _EMPTIED.sub(" ", line))
-    if "**" in line or "`" in line:
-        line = line.replace("**", "").replace("`", "")
+    line = line.replace("**", "").replace("`", "")
     if "_" in line:
         line = _MNEMONIC.sub("", line)
     line = " ".join(line.split())

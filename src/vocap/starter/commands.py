@@ -55,15 +55,16 @@ def starter_merge(folders: tuple[Path, ...], output: Path, languages_table: Path
     """
     known = merging.read_languages(languages_table)
     report = merging.write_texts(folders, output, known)
-    languages, missing = report["languages"], report["missing_packages"]
+    languages = report["languages"]
     lines = sum(entry["lines"] for entry in languages.values())
     log.info(
         "%d lines in %d languages from %s", lines, len(languages), ", ".join(report["packages"])
     )
-    for name, reason in missing.items():
+    for name, reason in report["missing_packages"].items():
         log.warning("without %s: %s", name, reason)
     if few := [code for code in merging.natural(known) if languages[code]["lines"] < FEW_LINES]:
         log.warning(
-            "too little starter text (under %d lines) for %s: bring your own text for them%s",
-            FEW_LINES, " ".join(few), ", or fetch the missing packages again" if missing else "",
+            "too little starter text (under %d lines) for %s: bring your own text for them, or "
+            "fetch packages that are missing",
+            FEW_LINES, " ".join(few),
         )  # fmt: skip

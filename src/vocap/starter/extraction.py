@@ -48,10 +48,8 @@ def read_members(path: str | Path, wanted: Callable[[str], bool]) -> dict[str, b
                 unpacking.stdout.read()  # what follows the archive's end
             if unpacking.returncode:
                 raise ValueError("dpkg-deb cannot read it")
-        elif magic.startswith(b"\x1f\x8b"):
-            members = _tar_members(wanted, name=path, mode="r|gz")
         else:
-            raise ValueError("neither a wheel nor a Debian package nor a .tar.gz")
+            members = _tar_members(wanted, name=path, mode="r|gz")
     except Exception as error:  # of many kinds, by format
         raise VocapError(
             f"{path}: a corrupt archive ({error}); delete it and fetch it again with: vocap "
@@ -86,8 +84,6 @@ def messages(kind: str, content: bytes, path: str) -> list[Message]:
         else:
             entries = polib.pofile(content.decode("utf-8-sig"))
         return [message for entry in entries for message in _forms(entry)]
-    except UnicodeDecodeError as error:
-        raise VocapError(f"{path}: not UTF-8 ({error.reason} at byte {error.start})") from None
     except (ValueError, AttributeError, OSError, struct.error, RecursionError) as error:
         raise VocapError(f"{path}: a corrupt .{kind} catalogue: {error}") from None
 
@@ -130,14 +126,12 @@ def wanted_code(package: Package, path: str, scripts: Mapping[str, str]) -> str 
 
 class Extraction:
     """The clean sentences of one package, out of its `members` (path to content);
-    `rows` once, then the counts.
+    `rows` once, then what is `unreadable`.
 
     `scripts` maps the languages to ISO 15924 codes.
 
     Attributes
     ----------
-    catalogues, messages, sentences : numbers of catalogues and source files read, their
-        messages and sentences.
     unreadable : messages on the catalogues that cannot be read.
     """
 
@@ -145,7 +139,6 @@ class Extraction:
         self, package: Package, members: Mapping[str, bytes], scripts: Mapping[str, str]
     ) -> None:
         self.package, self.members, self.scripts = package, members, scripts
-        self.catalogues = self.messages = self.sentences = 0
         self.unreadable: list[str] = []
         self._read: dict[
             str, list[Message]
@@ -199,7 +192,6 @@ class Extraction:
         """
         if path in self._read:
             return self._read[path]
-        self.catalogues += 1
         found = []
         try:
             found = messages(self.package.catalogue, self.members[path], path)
@@ -243,7 +235,6 @@ class Extraction:
         self, code: str, texts: list[Keyed], english_keys: set[str]
     ) -> Generator[Row, None, set[str]]:
         """Clean the texts of one language; returns its keys."""
-        self.messages += len(texts)
         # of equal texts the first message; of a message the first text
         chosen: dict[str, str] = {}
         first: dict[str, str] = {}
@@ -262,7 +253,6 @@ class Extraction:
         ):
             if key not in keys and key not in english_keys:
                 keys.add(key)
-                self.sentences += 1
                 message = named[number]
                 only = found[number] == 1 and message not in several
                 yield code, key, message if only else "", sentence
@@ -272,15 +262,13 @@ class Extraction:
         """The distinct lines of the package's own code in one programming language."""
         keys = set()
         for path in filter(lambda path: self.package.code_of(path) == code, self.members):
-            self.catalogues += 1
             try:
                 lines = self.members[path].decode("utf-8").split("\n")
             except UnicodeDecodeError as error:
-                self.unreadable.append(f"{path}: not UTF-8 ({error.reason} at byte {error.start})")
+                self.unreadable.append(f"{path}: {error}")
                 continue
             for line in (line.removesuffix("\r") for line in lines):
                 key = line_key(line)
                 if line.strip() and key not in keys:
                     keys.add(key)
-                    self.sentences += 1
                     yield code, key, "", line

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from vocap.errors import UsageError, VocapError, log
+from vocap.errors import VocapError, log
 from vocap.files.io import (
     escape,
     replacing_directory,
@@ -87,11 +87,8 @@ def extract(package: str, archive: Path, output: Path, table: Path | None) -> No
     write_messages(output, found.rows(), scripts)
     for message in found.unreadable[:5]:
         log.warning("skipped: %s", message)
-    log.info(
-        "%s: %d sentences out of %d messages in %d catalogues (%d more could not be read)",
-        package, found.sentences, found.messages, found.catalogues - len(found.unreadable),
-        len(found.unreadable),
-    )  # fmt: skip
+    if found.unreadable:
+        log.warning("%s: %d files could not be read", package, len(found.unreadable))
 
 
 def missing_reason(folder: Path) -> str | None:
@@ -286,8 +283,6 @@ def write_texts(
     """
     # choose what is held out
     names = [folder.name for folder in folders]
-    if repeated := [name for name in names if names.count(name) > 1]:
-        raise UsageError(f"the package {repeated[0]} is given {len(repeated)} times; give it once")
     missing = {folder.name: reason for folder in folders if (reason := missing_reason(folder))}
     spoken = natural(languages)
     chosen = choose_messages(folders, spoken)

@@ -10,11 +10,10 @@ import errno
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -111,8 +110,11 @@ def fetch_package(package: Package, output: Path, archive_url: str = MEDIAWIKI_A
     Raises VocapError for a wrong sha256.
     """
     output.parent.mkdir(parents=True, exist_ok=True)
-    facts: dict[str, str | int | None]
-    facts = {"package": package.name, "licence": package.licence, "missing": None}
+    facts: dict[str, str | int | None] = {
+        "package": package.name,
+        "licence": package.licence,
+        "missing": None,
+    }
     with tempfile.TemporaryDirectory(prefix=f".{output.name}.", dir=output.parent) as name:
         folder = Path(name).resolve()  # the clients run in folders of their own
         # fetch, or leave an empty file
@@ -173,25 +175,16 @@ def _call(client: str, command: list[str], folder: Path) -> None:
             errors="replace",
             timeout=TIMEOUT_S,
         )
-    except subprocess.TimeoutExpired:
-        raise Unavailable(f"{client} did not end within {TIMEOUT_S} s") from None
+    except (FileNotFoundError, subprocess.TimeoutExpired) as error:
+        raise Unavailable(f"{client}: {error}") from None
     if "No space left on device" in done.stdout:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder.parent))
     if done.returncode:
-        lines = [line.strip() for line in done.stdout.splitlines() if line.strip()]
-        errors = " ".join(
-            [line for line in lines if line.startswith(("ERROR:", "E:"))][-3:] or lines[-3:]
-        )[:600]
+        lines = list(filter(None, map(str.strip, done.stdout.splitlines())))
+        errors = [line for line in lines if line.startswith(("ERROR:", "E:"))] or lines
         raise Unavailable(
-            f"{client} failed (is this machine online?): {errors or f'status {done.returncode}'}"
+            f"{client} failed (is this machine online?): {' '.join(errors[-3:])[:600]}"
         )
-
-
-def _only(found: Iterable[Path], client: str) -> Path:
-    files = list(found)
-    if len(files) != 1:
-        raise Unavailable(f"{client} left {len(files)} files instead of one")
-    return files[0]
 
 
 def _wheel(package: Package, folder: Path) -> Path:
@@ -205,7 +198,7 @@ def _wheel(package: Package, folder: Path) -> Path:
         [*command, "-d", str(folder / "wheels"), f"{package.name}=={package.version}"],
         folder,
     )
-    return _only((folder / "wheels").glob("*.whl"), "pip")
+    return next((folder / "wheels").glob("*.whl"))
 
 
 def _mediawiki(
@@ -238,9 +231,6 @@ def _debian_package(package: Package, folder: Path) -> Path:
     """`apt-get download` with folders of its own: no root is needed, the system's lists
     stay as they are.
     """
-    apt = shutil.which("apt-get")
-    if apt is None:
-        raise Unavailable("there is no apt-get here")
     state, cache, work = folder / "state", folder / "cache", folder / "work"
     for needed in (state / "lists" / "partial", cache / "archives" / "partial", work):
         needed.mkdir(parents=True)
@@ -256,6 +246,6 @@ def _debian_package(package: Package, folder: Path) -> Path:
     }
     settings = [word for key, value in options.items() for word in ("-o", f"{key}={value}")]
     log.info("fetching %s with apt-get", package.name)
-    _call("apt-get", [apt, *settings, "-q", "update"], work)
-    _call("apt-get", [apt, *settings, "-q", "download", package.name], work)
-    return _only(work.glob(f"{package.name}_*.deb"), "apt-get")
+    _call("apt-get", ["apt-get", *settings, "-q", "update"], work)
+    _call("apt-get", ["apt-get", *settings, "-q", "download", package.name], work)
+    return next(work.glob(f"{package.name}_*.deb"))
