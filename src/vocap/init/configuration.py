@@ -142,7 +142,7 @@ def configure(
         "vocabularies": {"sizes": choose_sizes(distinct, reaches)},
         **tokenizer_sections(kinds, total, uneven, texts.without_development(), split, programs),
     }
-    config = {key: value for key, value in config.items() if value}
+    config = _given(config)
     check_totals(load({**config, "corpora": usable}), amounts)
     comments = {**COMMENTS, "text": f"as it is, with indentation: {reason}"}
     head = HEAD.format(len(names), shlex.quote(str(path)))
@@ -250,7 +250,7 @@ def corpora_section(texts: FolderTexts, folder: Path, table_file: Path | None) -
             "split_sentences": layout.split_sentences,
             "documents": layout.documents,
         }
-        entry = {key: value for key, value in keys.items() if value}
+        entry = _given(keys)
         name = repr(entry)
         users[name].append(language)
         entries.setdefault(name, entry)
@@ -267,7 +267,12 @@ def corpora_section(texts: FolderTexts, folder: Path, table_file: Path | None) -
         "weights": "bytes" if any(one.documents for one in texts.layouts.values()) else None,
         **{key: placed(pattern) for key, pattern in texts.parallel.items()},
     }
-    return {key: value for key, value in section.items() if value}
+    return _given(section)
+
+
+def _given(keys: Mapping[str, Any]) -> dict[str, Any]:
+    """Those with a value."""
+    return {key: value for key, value in keys.items() if value}
 
 
 def tokenizer_sections(

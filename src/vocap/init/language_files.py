@@ -268,10 +268,8 @@ def choose_format(language: str, files: Sequence[LanguageFile], texts: FolderTex
 
     On another machine the first file is read, which others are like.
     """
-    if is_remote(texts.folder):
-        known = [probe(files[0].shard)] * len(files)
-    else:
-        known = [probe(file.shard) for file in files]
+    remote = is_remote(texts.folder)
+    known = [probe(files[0].shard)] * len(files) if remote else [probe(one.shard) for one in files]
     amounts: Counter[Layout] = Counter()
     for file, found in zip(files, known, strict=True):
         if isinstance(found, Layout):
