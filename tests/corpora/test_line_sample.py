@@ -16,7 +16,7 @@ from vocap.storage.listing import local_shard
 from vocap.text_files import MAX_LINE_BYTES, Layout
 from vocap.text_files import lines as text_lines
 from vocap.text_files.lines import survey
-from vocap.text_files.records import Corpus
+from vocap.text_files.records import TextFile
 
 
 def sample_of(paths, size=10**6, seed=1, layout="text", scan_bytes=None):
@@ -81,7 +81,7 @@ def test_survey_is_the_definition(seed):
     lines = odd_lines(random.Random(seed).randrange(1, 3000), seed)
     found = survey(b"".join(line + b"\n" for line in lines))
     kinds = collections.Counter(map(kind_of, lines))
-    assert (found.read, found.empty, found.overlong, found.invalid_utf8) == (
+    assert tuple(found.counts.values())[:4] == (
         len(lines), kinds["empty"], kinds["overlong"], kinds["invalid_utf8"],
     )  # fmt: skip
     block = b"".join(line + b"\n" for line in lines)
@@ -115,10 +115,9 @@ def test_a_limit_in_characters_takes_as_many_lines_as_fit(tmp_path):
     pick = random.Random(5)
     lines = ["ж" * pick.randint(1, 99) + str(number) for number in range(3000)]
     (tmp_path / "a").write_text("\n".join(lines + lines[:50]) + "\n", "utf-8")
-    corpus = Corpus([str(tmp_path / "a")], Layout.parse("text"))
     everything = sum(map(len, lines))
     for limit in (None, everything, everything // 2, everything // 7, 50):
-        sample = draw_sample(corpus, 10**6, 1, max_characters=limit)
+        sample = draw_sample([TextFile(tmp_path / "a", Layout())], 10**6, 1, max_characters=limit)
         kept = [line.decode() for line in (*sample.train, *sample.heldout)]
         assert sample.counts["duplicates"] == 50 and sample.counts["valid"] == 3050
         assert sample.counts["left_out"] == 3000 - len(kept) == 3000 - sample.counts["kept"]
@@ -138,8 +137,7 @@ def test_a_limit_in_characters_takes_as_many_lines_as_fit(tmp_path):
 
 def test_a_limit_below_every_line_keeps_one(tmp_path):
     (tmp_path / "a").write_bytes(b"".join(letter * 90 + b"\n" for letter in (b"a", b"b", b"c")))
-    corpus = Corpus([str(tmp_path / "a")], Layout.parse("text"))
-    (kept,) = draw_sample(corpus, 10, 1, max_characters=50).train
+    (kept,) = draw_sample([TextFile(tmp_path / "a", Layout())], 10, 1, max_characters=50).train
     assert kept in (b"a" * 90, b"b" * 90, b"c" * 90)
     with pytest.raises(UsageError, match=r"max_characters: .*100000, not 9"):
         sample_corpus(["A sentence of some length."] * 3, language="en", max_characters=9)

@@ -121,9 +121,9 @@ def test_a_total_that_the_text_does_not_reach_is_warned_of():
     for name, total in (("b", 1380), ("c", 1381)):
         config.tokenizers[name] = Bpe(kind="bpe", total=total)
     allocation, joint, bpe = warn_of_totals(config, {"de": 150.0, "en": 310.0})
-    assert allocation.startswith("allocation.w: T = 461 is above the pieces that the text gives, about 460;")
-    assert joint.startswith("tokenizers.j: T = 1,461 is")
-    assert bpe.startswith("tokenizers.c: T = 1,381 is above the pieces that the text gives, about 1,380;")
+    assert allocation.startswith("allocation.w: T = 461 is above the pieces that the text gives")
+    assert joint.startswith("tokenizers.j: T = 1,461 is") and "about 460;" in allocation
+    assert bpe.startswith("tokenizers.c: T = 1,381 is above") and "about 1,380;" in bpe
 
 
 def test_lines_that_are_longer_in_bytes_and_characters_are_warned_of(tmp_path):

@@ -151,8 +151,9 @@ def test_cut_on_purpose(file, kind):
     got = b"".join(blocks.blocks())
     assert TEXT.startswith(got) and 0.2 < len(got) / len(TEXT) < 0.8
     assert not blocks.ended and blocks.consumed == len(packed) // 2 and blocks.size == len(packed)
-    prefix = LineFile(file(packed[: len(packed) // 2], "prefix"), cut=True)
-    assert b"".join(prefix.blocks()) == got and not prefix.ended
+    file(b'{"complete": false, "fetched_bytes": 1, "total_bytes": 7}', "prefix.json")
+    prefix = LineFile(file(packed[: len(packed) // 2], "prefix"))
+    assert b"".join(prefix.blocks()) == got and not prefix.ended and prefix.total == 7
 
 
 def test_pipe(tmp_path):
@@ -225,7 +226,7 @@ def test_jsonl_as_the_standard_library_reads_it(file):
 def test_jsonl_records_that_are_no_unicode_are_counted(file):
     path = file(b'{"text": "\\ud800"}\n{"text": "\xff"}\n\n{"text": "good"}\n')
     found = survey(lines_of(path, "jsonl:text"))
-    assert found.read == 3 and found.invalid_utf8 == 2
+    assert found.counts["read"] == 3 and found.counts["invalid_utf8"] == 2
 
 
 @pytest.mark.parametrize(("line", "message"), CASES["malformed"])

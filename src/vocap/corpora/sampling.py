@@ -134,8 +134,7 @@ def _read(files: Iterable[LineFile], reservoir: Reservoir) -> tuple[StoredLines,
         for block in file:
             found = survey(block)
             own["bytes"] += len(block)
-            for name in ("read", "empty", "overlong", "invalid_utf8", "with_nul"):
-                own[name] += getattr(found, name)
+            own.update(found.counts)
             own["valid"] += len(found.starts)
             seen = reservoir.seen
             indices, slots = reservoir.offer(len(found.starts))
@@ -143,7 +142,7 @@ def _read(files: Iterable[LineFile], reservoir: Reservoir) -> tuple[StoredLines,
             lines = [block[start:end] for start, end in bounds]
             store.put(slots, seen + np.array(indices, np.int64), lines)
         own["no_field"] += file.no_field
-        check_encoding(file, own["read"], own["invalid_utf8"], own["with_nul"])
+        check_encoding(file, own)
         file.counts = own
         counts += own  # those above 0
     counts["valid"] = reservoir.seen

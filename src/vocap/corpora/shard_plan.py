@@ -12,7 +12,6 @@ a file whose text drifts from its beginning to its end the sample is of its begi
 """
 
 import math
-from statistics import NormalDist
 
 import numpy as np
 
@@ -25,7 +24,9 @@ FEWEST = 4  # files, where the limit allows fewer of a quota
 # starts that are tried for the most that a draw costs; by how much its chances are lowered,
 # and how often at most, to half of them: one item may cost more than the limit by itself
 _STARTS, _LOWER, _LOWERINGS = 32, 0.97, 23
-_COVERED = 0.975  # Student's t below the upper end of the interval of 95 %
+# the quantile of 97.5 % of the normal distribution, 1.96, with Fisher's terms for Student's t,
+# the last first
+_FISHER = (2.555850, 2.822499, 2.372271, 1.959964)
 _FEW = (12.706, 4.303, 3.182, 2.776)  # that quantile for 1 to 4 degrees of freedom
 
 
@@ -122,8 +123,4 @@ def student_quantile(freedom: int) -> float:
     """
     if freedom <= len(_FEW):
         return _FEW[freedom - 1]
-    z = NormalDist().inv_cdf(_COVERED)
-    first = (z**3 + z) / 4
-    second = (5 * z**5 + 16 * z**3 + 3 * z) / 96
-    third = (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384
-    return z + first / freedom + second / freedom**2 + third / freedom**3
+    return float(np.polyval(_FISHER, 1 / freedom))

@@ -23,9 +23,9 @@ from vocap.errors import VocapError
 from vocap.progress import Progress
 from vocap.storage.remote import Shard, address_of, is_remote
 from vocap.text_files import Layout
-from vocap.text_files.lines import survey
+from vocap.text_files.lines import prefix_note, survey
 from vocap.text_files.parquet import FOOTER, Footer
-from vocap.text_files.records import Corpus, TextFile, prefix_note
+from vocap.text_files.records import TextFile
 
 if TYPE_CHECKING:
     from vocap.text_files.filters import RecordFilter  # pydantic
@@ -115,11 +115,15 @@ class ShardSample:
 
     def _whole(self) -> Iterator[TextFile]:
         """All files, in order."""
-        corpus = Corpus(self.shards, self.layout, self.chosen)
-        for index, file in enumerate(corpus):
+        self.complete, totals = True, []
+        for index, shard in enumerate(self.shards):
+            file = TextFile(shard, self.layout, chosen=self.chosen)
             yield file
             self._note(index, file, file.size)
-        self.complete, self.total = corpus.complete, corpus.total
+            self.complete &= file.ended
+            totals.append(file.total)
+        known = [total for total in totals if total is not None]
+        self.total = sum(known) if len(known) == len(totals) else None
 
     def _note(self, index: int, file: TextFile, span: float) -> None:
         """Take the counts of a part whose file was read."""

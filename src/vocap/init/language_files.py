@@ -158,7 +158,7 @@ class Lines:
             frozenset(text),
             bytes=len(sample) / lines,
             growth=growth,
-            overlong=survey(sample).overlong / lines,
+            overlong=survey(sample).counts["overlong"] / lines,
             ends=len(re.findall(r"(?<!\\)\\n.", text)) / lines,
         )
 

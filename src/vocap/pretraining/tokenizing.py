@@ -18,7 +18,7 @@ from vocap.storage.listing import Listing, check_present, local_shard, with_text
 from vocap.text_files import Layout
 from vocap.text_files.filters import Filters, record_filter
 from vocap.text_files.lines import LineFile, survey, unescape_line
-from vocap.text_files.records import Corpus, read_lines
+from vocap.text_files.records import TextFile, read_lines
 from vocap.tokenizer_files.encoders import Encoder, load_encoder, special_ids, unknown_bytes
 
 OWNED = {DESCRIPTION, *(f"{part}{suffix}.npy" for part in PARTS for suffix in COLUMNS)}
@@ -130,7 +130,8 @@ def tokenize_language(
     left_out = Counter(dict.fromkeys(LEFT_OUT, 0))
     with replacing_directory(folder, OWNED) as made:
         train = _Part(made, "train", encoder, special, length)
-        for file in Corpus(shards, layout, chosen):
+        for shard in shards:
+            file = TextFile(shard, layout, chosen=chosen)
             _add_file(train, file, frozenset(held), layout.documents, left_out)
         measured = _Part(made, "heldout", encoder, special, length)
         measured.add(held)
@@ -249,5 +250,5 @@ def _add_file(
         part.add(kept)
         left_out["heldout_lines"] += len(texts) - len(kept)
         for name in ("empty", "overlong", "invalid_utf8"):
-            left_out[name] += getattr(found, name)
+            left_out[name] += found.counts[name]
     left_out["no_field"] += file.no_field

@@ -14,7 +14,7 @@ import numpy as np
 import pydantic
 from pydantic import Field
 
-from vocap.errors import SettingError, UsageError, VocapError, log, missing_extra
+from vocap.errors import SettingError, UsageError, VocapError, log
 from vocap.languages import read_languages
 from vocap.section import ConfigSection
 from vocap.text_files import RECORDS, Layout
@@ -231,11 +231,9 @@ class RecordFilter:
         `columns`: of each field in `Filters.fields` a list, or an array of Arrow's.
         Raises VocapError, naming `path`, where values cannot be compared.
         """
-        try:
-            import pyarrow
-            from pyarrow.parquet import filters_to_expression
-        except ModuleNotFoundError:
-            raise VocapError(f"where takes pyarrow; {missing_extra('pyarrow')}") from None
+        import pyarrow
+        from pyarrow.parquet import filters_to_expression
+
         try:
             table = pyarrow.table(dict(columns))
             numbers = pyarrow.array(np.arange(len(table)))

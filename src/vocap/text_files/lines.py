@@ -18,7 +18,7 @@ import os
 import re
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
@@ -202,19 +202,37 @@ def even_span(size: int, read: tuple[int, int], half: tuple[int, int], told: int
     return size * text / whole
 
 
+def prefix_note(path: str | Path) -> dict[str, Any] | None:
+    """The note of `vocap fetch` beside a file that it fetched in part; None for a whole
+    file.
+    """
+    try:
+        with open(f"{os.fspath(path)}.json", "rb") as file:
+            note = json.loads(file.read(1 << 16))
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return None
+    return (
+        note
+        if isinstance(note, dict) and note.get("complete") is False and "fetched_bytes" in note
+        else None
+    )
+
+
 class LineFile:
     r"""The lines of one file, as blocks of whole lines (bytes, each line ended by
     `\n`), without a byte order mark; iterate once.
 
     The file is plain, gzip, xz, zstd or bzip2. `limit_bytes` bounds the bytes read of
-    it as it is stored; `cut`: it is a prefix of a longer one. In both cases the last,
-    partial line is dropped. Memory: a few blocks of 1 MiB, or of the longest line.
-    Raises VocapError for no file, a folder, damaged compressed data and a line of more
-    than 64 MiB, and OSError.
+    it as it is stored; of a longer file `vocap fetch` may have fetched the beginning
+    alone. In both cases the last, partial line is dropped. Memory: a few blocks of 1
+    MiB, or of the longest line. Raises VocapError for no file, a folder, damaged
+    compressed data and a line of more than 64 MiB, and OSError.
 
     Attributes
     ----------
     consumed, size : bytes of the file read so far, and its length, as it is stored.
+    total : at the end, the length of the file that this one is the beginning of, or its
+        own; None where it is not known.
     spanned : at the end, the bytes as stored that the lines are of: without those of a
         last line, or a block of compressed data, that was cut.
     counts : what its reader found in the lines, for whoever gave it the file.
@@ -225,8 +243,9 @@ class LineFile:
 
     no_field = 0  # of a file of records: those without the field that is read
 
-    def __init__(self, place: Place, limit_bytes: int | None = None, cut: bool = False) -> None:
-        self.place, self.limit_bytes, self.cut = place, limit_bytes, cut
+    def __init__(self, place: Place, limit_bytes: int | None = None) -> None:
+        self.place, self.limit_bytes = place, limit_bytes
+        self.prefix = prefix_note(path_of(place))
         self.path = address_of(path_of(place))
         self.consumed, self.size, self.ended = 0, 0, False
         self.spanned = 0.0
@@ -274,7 +293,11 @@ class LineFile:
 
     def _is_cut(self, stored: _Stored) -> bool:
         """Whether the file goes on behind what was read of it."""
-        return self.cut or stored.consumed == self.limit_bytes != stored.size
+        return self.prefix is not None or stored.consumed == self.limit_bytes != stored.size
+
+    @property
+    def total(self) -> int | None:
+        return self.size if self.prefix is None else self.prefix.get("total_bytes")
 
     def _read(
         self, file: io.BufferedIOBase | _Streams, most: int, name: str, stored: _Stored
@@ -411,16 +434,13 @@ _WHITE_STARTS = np.isin(np.arange(256), [*range(9, 14), *range(28, 33), 0xC2, 0x
 @dataclass
 class Survey:
     """The lines of one block: int64 arrays of the valid ones' first byte and of the
-    byte after their last.
+    byte after their last; and how many are read, empty, overlong, invalid_utf8, and
+    with_nul of the invalid ones.
     """
 
     starts: np.ndarray
     ends: np.ndarray
-    read: int
-    empty: int
-    overlong: int
-    invalid_utf8: int
-    with_nul: int  # of the invalid ones
+    counts: dict[str, int]
 
 
 def decode_line(part: bytes) -> str | None:
@@ -473,15 +493,9 @@ def survey(block: bytes) -> Survey:
     for index in np.flatnonzero(suspects).tolist():
         empty[index] = not block[starts[index] : ends[index]].decode().strip()
     valid &= ~empty
-    return Survey(
-        starts=starts[valid],
-        ends=ends[valid],
-        read=len(starts),
-        empty=int(empty.sum()),
-        overlong=int(overlong.sum()),
-        invalid_utf8=int(invalid.sum()),
-        with_nul=int((with_nul & invalid).sum()),
-    )
+    counts = {"read": len(starts), "empty": int(empty.sum()), "overlong": int(overlong.sum())}
+    counts |= {"invalid_utf8": int(invalid.sum()), "with_nul": int((with_nul & invalid).sum())}
+    return Survey(starts[valid], ends[valid], counts)
 
 
 def decoded(file: LineFile, aligned: bool = False) -> Iterator[list[str]]:
@@ -490,11 +504,11 @@ def decoded(file: LineFile, aligned: bool = False) -> Iterator[list[str]]:
     `aligned`: each of these is an empty line. Raises VocapError as `file` and
     `check_encoding`.
     """
-    read = dropped = with_nul = first = 0
+    counts, first = Counter(read=0, invalid_utf8=0, with_nul=0), 0
     for block in file:
         if b"\r" not in block and (text := decode_line(block[:-1])) is not None:
             lines = text.split("\n")
-            read += len(lines)
+            counts["read"] += len(lines)
         else:
             starts, ends, invalid, nul = find_lines(block)
             bounds = zip(starts.tolist(), ends.tolist(), invalid.tolist(), strict=True)
@@ -504,21 +518,23 @@ def decoded(file: LineFile, aligned: bool = False) -> Iterator[list[str]]:
                 if aligned or not bad
             ]
             if invalid.any():
-                first = first or read + int(invalid.argmax()) + 1
-                dropped += int(invalid.sum())
-                with_nul += int(nul.sum())
-            read += len(starts)
+                first = first or counts["read"] + int(invalid.argmax()) + 1
+            bad, with_nul = int(invalid.sum()), int(nul.sum())
+            counts.update(read=len(starts), invalid_utf8=bad, with_nul=with_nul)
         if lines:
             yield lines
-    check_encoding(file, read, dropped, with_nul)
-    if dropped:
-        warn_of_invalid(file.path, read, dropped, first)
+    check_encoding(file, counts)
+    if dropped := counts["invalid_utf8"]:
+        warn_of_invalid(file.path, counts["read"], dropped, first)
 
 
-def check_encoding(file: LineFile, read: int, invalid: int, with_nul: int) -> None:
+def check_encoding(file: LineFile, counts: Mapping[str, int]) -> None:
     """Raise VocapError for a file of whose lines more than a tenth are invalid, as they
     are stored: an escape_line in JSON that is no text is no fault of the encoding.
+
+    `counts`: those of `Survey`.
     """
+    invalid, with_nul, read = counts["invalid_utf8"], counts["with_nul"], counts["read"]
     if file.undecoded is not None:
         invalid, with_nul = file.undecoded, 0
     if invalid <= MOST_INVALID * read:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from vocap.errors import VocapError, missing_extra
+from vocap.errors import VocapError
 from vocap.storage.remote import MOST_FETCHED, address_of, is_remote
 from vocap.text_files.lines import Place, open_remote, path_of
 
@@ -67,12 +67,8 @@ def _explaining(path: str | os.PathLike[str]) -> Iterator[None]:
     """Turn an error of Arrow's in the block into one line."""
     try:
         yield
-    except VocapError:
+    except (VocapError, ModuleNotFoundError):
         raise
-    except ModuleNotFoundError:
-        raise VocapError(
-            f"{address_of(path)}: a Parquet file, which takes pyarrow; {missing_extra('pyarrow')}"
-        ) from None
     except Exception as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise

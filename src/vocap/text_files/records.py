@@ -3,18 +3,16 @@ of text of all commands (`read_blocks`), and the files of one language.
 """
 
 import json
-import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from vocap.errors import VocapError, listed
-from vocap.storage.remote import Shard, address_of
+from vocap.storage.remote import address_of
 from vocap.text_files import RECORDS, Layout, kind_of
 from vocap.text_files.lines import (
     LineFile,
@@ -72,12 +70,11 @@ class TextFile(LineFile):
         place: Place,
         layout: Layout,
         limit_bytes: int | None = None,
-        cut: bool = False,
         aligned: bool = False,
         row_groups: tuple[Footer, Sequence[int]] | None = None,
         chosen: "RecordFilter | None" = None,
     ) -> None:
-        super().__init__(place, limit_bytes, cut)
+        super().__init__(place, limit_bytes)
         self.layout, self.aligned, self.row_groups = layout, aligned, row_groups
         self.chosen = chosen
 
@@ -299,9 +296,9 @@ def detect_file(place: Place) -> Layout:
     block = next(iter(file), b"")
     if not block:
         return replace(layout, split_sentences=file.size > 0)
-    found = survey(block)
-    check_encoding(file, found.read, found.invalid_utf8, found.with_nul)
-    return replace(layout, split_sentences=found.overlong > _LONG_SHARE * found.read)
+    counts = survey(block).counts
+    check_encoding(file, counts)
+    return replace(layout, split_sentences=counts["overlong"] > _LONG_SHARE * counts["read"])
 
 
 def field_of(record: dict[str, Any], name: str) -> object:
@@ -395,47 +392,3 @@ def read_lines(path: Place) -> Iterator[str]:
     """The lines of `read_blocks` one by one."""
     for block in read_blocks(path):
         yield from block
-
-
-class Corpus:
-    """The files of one language, in order; iterate once, then read the attributes.
-
-    `consumed`: bytes read; `total`: bytes of the whole files, those not fetched too, None
-    if unknown; `complete`: whether everything was read.
-    """
-
-    def __init__(
-        self,
-        places: Sequence[str | Shard],
-        layout: Layout,
-        chosen: "RecordFilter | None" = None,
-    ) -> None:
-        self.places, self.layout, self.chosen = places, layout, chosen
-        self.consumed, self.complete = 0, True
-        self.total: int | None = 0
-
-    def __iter__(self) -> Iterator[TextFile]:
-        for place in self.places:
-            prefix = prefix_note(path_of(place))
-            file = TextFile(place, self.layout, cut=prefix is not None, chosen=self.chosen)
-            yield file
-            self.consumed += file.consumed
-            self.complete &= file.ended
-            size = file.size if prefix is None else prefix.get("total_bytes")
-            self.total = None if size is None or self.total is None else self.total + size
-
-
-def prefix_note(path: str | Path) -> dict[str, Any] | None:
-    """The note of `vocap fetch` beside a file that it fetched in part; None for a whole
-    file.
-    """
-    try:
-        with open(f"{os.fspath(path)}.json", "rb") as file:
-            note = orjson.loads(file.read(1 << 16))
-    except (FileNotFoundError, NotADirectoryError, orjson.JSONDecodeError):
-        return None
-    return (
-        note
-        if isinstance(note, dict) and note.get("complete") is False and "fetched_bytes" in note
-        else None
-    )

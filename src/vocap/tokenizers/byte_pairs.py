@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vocap.bpe.cutting import Pretokenization
-from vocap.bpe.measure import HeldOut, ids_of_sizes, measure_merges, read_heldout
+from vocap.bpe.measure import ids_of_sizes, measure_merges, read_heldout
 from vocap.bpe.model_file import read_bpe
 from vocap.bpe.multilingual import (
     WeightedLanguage,
@@ -118,7 +118,10 @@ def train_bpe(
     totals = as_totals(total, settings)
     own = BpeTraining.given(settings, **fields, total=max(totals))
     places = folders(output, totals)
-    check_order(own, totals, development is not None)
+    if own.first > min(totals):
+        raise SettingError("from", f"{own.first}: more merges than T = {min(totals)}; take fewer")
+    if own.parity and development is None:
+        raise SettingError("parity", "it follows parallel text; give development too")
     how = own.pretokenization(own.text)
     rows = Rows(how, own.layout)
     text = whole_text(
@@ -151,18 +154,6 @@ def train_bpe(
         if output is not None:
             made[asked].write(places[asked])
     return made if isinstance(total, Collection) else made[totals[0]]
-
-
-def check_order(settings: BpeTraining, totals: Sequence[int], development: bool) -> None:
-    """Raise UsageError for an order of merges that is longer than T, or lacks the
-    `development` text that it follows.
-    """
-    if settings.first > min(totals):
-        raise SettingError(
-            "from", f"{settings.first}: more merges than T = {min(totals)}; take fewer"
-        )
-    if settings.parity and not development:
-        raise SettingError("parity", "it follows parallel text; give development too")
 
 
 def cut_bpe(
@@ -256,11 +247,8 @@ def _measure_heldout(
     """
     if not isinstance(corpora, str | Path):
         raise UsageError("curve: it is of heldout.txt in a folder of corpora; give one")
-    texts: list[HeldOut] = []
-    for code in languages:
-        path = Path(corpora) / code / "heldout.txt"
-        found = read_heldout(code, path, rows) if path.is_file() else None
-        if found is not None:
-            texts.append(found)
+    paths = {code: Path(corpora) / code / "heldout.txt" for code in languages}
+    found = [read_heldout(code, path, rows) for code, path in paths.items() if path.is_file()]
+    texts = [text for text in found if text is not None]
     ranks = ids_of_sizes(alphabet, merges, rows, points_below(largest))
     return measure_merges(texts, alphabet, merges, ranks)

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from vocap.errors import UsageError, VocapError
 from vocap.files.written import read_records, read_written, written_by
 from vocap.tables.allocated import Allocated
-from vocap.tables.curve import read_characters, read_points
-from vocap.tables.ladder import Vocabularies, model_of
+from vocap.tables.curve import read_points
+from vocap.tables.ladder import Vocabularies, known_characters, model_of
 from vocap.tables.sampling_probabilities import Weights, language_shares, load_weights
 from vocap.tokenizer_files import SPECIALS
 from vocap.tokenizer_files import layout as layouts
@@ -229,11 +229,10 @@ def learnt_from(vocabularies: Vocabularies, chosen: Allocated) -> dict[str, int 
 def _lines_of(vocabularies: Vocabularies, languages: Collection[str]) -> int | None:
     """The lines that the models were trained on, of all languages; None if not known."""
     if isinstance(vocabularies, Mapping):
-        return sum(vocabularies[language].lines for language in languages)
-    tables = [Path(vocabularies) / language / "characters.tsv" for language in languages]
-    if not all(table.exists() for table in tables):
-        return None
-    return sum(read_characters(table)[1] for table in tables)
+        lines = [vocabularies[language].lines for language in languages]
+    else:
+        lines = [known_characters(Path(vocabularies) / language)[1] for language in languages]
+    return sum(lines) if all(lines) else None
 
 
 def fit_pieces(

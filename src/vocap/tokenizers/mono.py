@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from vocap.errors import VocapError
-from vocap.tables.curve import read_characters
+from vocap.tables.ladder import known_characters
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT, IdLayout
 from vocap.tokenizer_files.layout import relayout
 from vocap.tokenizer_files.model_file import read_model
@@ -22,9 +22,9 @@ def lay_out_mono(
         raise VocapError(
             f"{model}: no such model file; curve.tsv beside its folder says which sizes are ok"
         )
-    proto, table = read_model(model), model.parent.parent / "characters.tsv"
+    proto = read_model(model)
+    _, lines = known_characters(model.parent.parent)
     settings = {"language": language, "size": len(proto.pieces)}
-    seen = {"lines": read_characters(table)[1]} if table.exists() else {}
     laid_out = relayout(proto, str(model), layout)
     owners = {entry.piece: [language] for entry in laid_out.pieces}
-    return as_trained("mono", laid_out, settings, owners, text=seen)
+    return as_trained("mono", laid_out, settings, owners, text={"lines": lines} if lines else {})
