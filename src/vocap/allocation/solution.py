@@ -1,8 +1,11 @@
 """One allocation: the choice of sizes, the other rules, clipping to capacity, files."""
 
+import json
 import math
+import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, astuple, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +25,7 @@ from vocap.allocation.inputs import Inputs, uneven_lines
 from vocap.allocation.rules import RULES
 from vocap.allocation.settings import Allocation
 from vocap.errors import UsageError, VocapError
-from vocap.files.io import replacing_directory, write_json, write_tsv
+from vocap.files.io import replacing, replacing_directory, table_lines
 from vocap.tables.curve import write_points
 from vocap.tables.sampling_probabilities import sampling_probabilities
 from vocap.tokenizer_files import SPECIALS
@@ -396,17 +399,29 @@ def write_allocation(
     written to the folder `vocabularies` with a curve of one size for each language.
     """
     output = Path(output)
-    if models:
-        with replacing_directory(output / "vocabularies") as folder:
-            for language, model in models.items():
-                (folder / language / "models").mkdir(parents=True)
-                (folder / language / "models" / f"{model.size}.model").write_bytes(model.model)
-                write_points(folder / language / "curve.tsv", [model.point])
-    columns = [field.name for field in fields(AllocationRow)]
-    write_tsv(output / "allocation.tsv", columns, map(astuple, solution.rows))
-    owners = ((piece, ",".join(held)) for piece, held in solution.vocabulary.items())
-    write_tsv(output / "vocabulary.tsv", ("piece", "languages"), owners)
-    write_json(output / "summary.json", allocation_summary(inputs, settings, coverage, solution))
+    summary = allocation_summary(inputs, settings, coverage, solution)
+    texts = {
+        "allocation.tsv": table_lines(
+            [field.name for field in fields(AllocationRow)], map(astuple, solution.rows)
+        ),
+        "vocabulary.tsv": table_lines(
+            ("piece", "languages"),
+            ((piece, ",".join(held)) for piece, held in solution.vocabulary.items()),
+        ),
+        "summary.json": [json.dumps(summary, ensure_ascii=False, indent=2) + "\n"],
+    }
+    with ExitStack() as stack:  # every file is complete on the disk before the first is renamed
+        if models:
+            folder = stack.enter_context(replacing_directory(output / "vocabularies"))
+        for language, model in (models or {}).items():
+            (folder / language / "models").mkdir(parents=True)
+            (folder / language / "models" / f"{model.size}.model").write_bytes(model.model)
+            write_points(folder / language / "curve.tsv", [model.point])
+        for name, lines in texts.items():
+            file = stack.enter_context(replacing(output / name))
+            file.writelines(lines)
+            file.flush()
+            os.fsync(file.fileno())
 
 
 def allocation_lines(settings: Allocation, solution: Solution) -> Iterator[str]:

@@ -2,6 +2,7 @@
 and the multilingual sample.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +21,7 @@ from vocap.corpora.sampling import (
 from vocap.corpora.shard_sample import ShardSample
 from vocap.corpora.sources import Mixing, Sampling
 from vocap.errors import UsageError, VocapError, log
-from vocap.files.io import replacing, write_json
+from vocap.files.io import replacing
 from vocap.files.paths import expand_all
 from vocap.files.written import read_written
 from vocap.languages import read_languages
@@ -64,11 +65,16 @@ class CorpusSample(Result):
         return [line.decode() for line in self.drawn.heldout]
 
     def write(self, train: str | Path, heldout: str | Path, stats: str | Path) -> None:
-        """Write both texts and, last, the counts, each whole or not at all."""
-        for path, lines in ((train, self.drawn.train), (heldout, self.drawn.heldout)):
-            with replacing(path, "wb") as target:
+        """Write both texts and the counts, all three or none."""
+        with (
+            replacing(stats) as counts,
+            replacing(heldout, "wb") as held,
+            replacing(train, "wb") as trained,
+        ):
+            for target, lines in ((trained, self.drawn.train), (held, self.drawn.heldout)):
                 target.writelines(line + b"\n" for line in lines)
-        write_json(stats, self.stats)
+            json.dump(self.stats, counts, indent=2, ensure_ascii=False)
+            counts.write("\n")
 
 
 def sample_corpus(
