@@ -7,11 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import tokenizers
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from vocap import __version__
 from vocap.adapt.adaptable import Adaptable, Extension, KeptTokens, Reason, encoder_as_loaded
 from vocap.adapt.own_text import find_scripts, is_foreign, is_own
 from vocap.bpe import model_file
@@ -208,27 +206,9 @@ class BpeTokenizer(Adaptable):
             self.config,
         )
         read = model_file.read_bpe(folder / "tokenizer.json")
-        dead = set(splitting.dead_ids(self.splitter, dict(splitting.texts_of(self.splitter))))
-        description = {
-            "kind": kind,
-            "total": len(read.tokens),
-            "settings": settings,
-            "scores": "by the order of merges",
-            "pieces": len(read.tokens) - len(read.special) - len(read.added),
-            "dead": len(dead),
-            "dead_share": len(dead) / len(read.tokens),
-            "merges": len(read.merges),
-            **facts,
-            "versions": {"vocap": __version__, "tokenizers": tokenizers.__version__},
-        }
-        # a score is less the number of merges before the token's first
-        first = {new: -rank for rank, new in reversed(list(enumerate(read.merges[:, 2].tolist())))}
-        status = dict.fromkeys(dead, "dead") | dict.fromkeys(read.added, "symbol")
-        rows = [
-            (piece, number, first.get(number, 0), "", status.get(number, "ok"), "")
-            for number, piece in enumerate(self.names)
-            if number not in read.special
-        ]
+        rows, description = model_file.describe_pairs(
+            self.encoder, read.merges[:, 2].tolist(), kind, settings, **facts
+        )
         write_tsv(folder / "pieces.tsv", layout.PIECE_COLUMNS, rows)
         write_json(folder / "description.json", description)
         model_file.write_bpe_export(read, folder / "huggingface", chat=self.chat)

@@ -18,7 +18,7 @@ from tokenizers import Tokenizer
 from vocap.adapt.adaptable import Adaptable, Extension, KeptTokens, Reason, encoder_as_loaded
 from vocap.adapt.own_text import find_scripts, is_own
 from vocap.bpe.model_file import renumber
-from vocap.errors import VocapError, log
+from vocap.errors import VocapError, listed, log
 from vocap.files.io import read_object, read_tsv
 from vocap.text_files.text import Text, text_blocks, text_name
 from vocap.tokenizer_files import EXPORTED, encoders, layout
@@ -57,7 +57,7 @@ class UnigramTokenizer(Adaptable):
     `exported`: whether its steps are those that `vocap export` makes of the pieces;
     `unscored`: added tokens without a row in the vocabulary of the definition; `roles`:
     its special tokens; `languages`: those of the pieces, where they are known;
-    `scores`, `rounding`: entries of description.json.
+    `described`: entries of description.json.
     """
 
     path: Path
@@ -69,8 +69,7 @@ class UnigramTokenizer(Adaptable):
     unscored: Collection[str] = ()
     roles: Mapping[str, str] = field(default_factory=dict)
     languages: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    scores: str = ""
-    rounding: str = ""
+    described: Mapping[str, str] = field(default_factory=dict)
     encoder: encoders.Encoder = field(init=False, repr=False)
     lacking: Sequence[str] = field(init=False)
 
@@ -202,8 +201,10 @@ class UnigramTokenizer(Adaptable):
         return self._remade(
             self._lay_out(contents, order),
             languages={piece: owners[piece] for piece in pieces if piece in owners},
-            scores="as in the tokenizer that was trimmed, every one",
-            rounding="none: every score is as it was",
+            described={
+                "scores": "as in the tokenizer that was trimmed, every one",
+                "rounding": "none: every score is as it was",
+            },
         )
 
     def extended(self, text: Text, settings: Mapping[str, Any]) -> Extension:
@@ -243,11 +244,12 @@ class UnigramTokenizer(Adaptable):
         after = self._remade(
             proto,
             languages=languages,
-            scores=f"old pieces as they were; new ones log({share} p(x)), p of the model of "
-            f"{size} ids that "
-            "the language's text gives, not below the lowest old score, and raised above their "
-            "best split",
-            rounding="old scores as they were, new ones to multiples of 2^-10",
+            described={
+                "scores": f"old pieces as they were; new ones log({share} p(x)), p of the model of "
+                f"{size} ids that the language's text gives, not below the lowest old score, and "
+                "raised above their best split",
+                "rounding": "old scores as they were, new ones to multiples of 2^-10",
+            },
         )
         # old pieces behind each new one
         entries = proto.pieces[self.total :]
@@ -270,9 +272,8 @@ class UnigramTokenizer(Adaptable):
         settings: Mapping[str, Any],
         facts: Mapping[str, Any],
     ) -> tuple[About, Mapping[str, Any]]:
-        more = {"scores": self.scores, "rounding": self.rounding, **facts}
         description = layout.write_as_trained(
-            folder, kind, self.proto, settings, self.languages, **more
+            folder, kind, self.proto, settings, self.languages, **self.described, **facts
         )
         target, given = folder / "huggingface", self.config
         if self.definition is None:
@@ -320,12 +321,9 @@ def load_unigram(path: Path) -> UnigramTokenizer:
     vocabulary = content["model"].get("vocab")
     missing = [piece for piece in ids if piece not in by_id]
     if missing or not isinstance(vocabulary, list):
-        lacks = (
-            f"it lacks the piece {missing[0]!r}" if missing else "it is no unigram model as that"
-        )
         raise VocapError(
-            f"{definition}: {lacks} of {model.name}; they are not of one tokenizer: keep the files "
-            "of one"
+            f"{definition}: it lacks pieces of {model.name} ({listed(missing, most=3)}), or is no "
+            "unigram model; they are not of one tokenizer: keep the files of one"
         )
     exported = pipeline(proto, str(model)).items() <= content.items()
     # tokens that the model lacks become its control symbols

@@ -17,13 +17,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import tokenizers
 from tokenizers import Tokenizer
 
+from vocap import __version__
 from vocap.errors import VocapError
 from vocap.files.io import read_object, write_json, write_text
 from vocap.tokenizer_files import CHAT_TEMPLATE
 from vocap.tokenizer_files.card import About
-from vocap.tokenizer_files.encoders import definition_model, refusals, roles_of
+from vocap.tokenizer_files.encoders import HuggingFaceEncoder, definition_model, refusals, roles_of
 from vocap.tokenizer_files.export import (
     NOTHING,
     configuration,
@@ -34,6 +36,7 @@ from vocap.tokenizer_files.export import (
 )
 from vocap.tokenizer_files.id_layout import IdLayout
 from vocap.tokenizer_files.model_file import BYTES
+from vocap.tokenizer_files.splitting import Splitter, dead_ids, texts_of
 
 # characters of a token whose derivation is looked up: the time grows with their square
 LONGEST = 1000
@@ -127,6 +130,45 @@ def read_bpe(path: str | Path) -> BpeFile:
             frozenset(added),
             roles_of(path, ids),
         )
+
+
+def describe_pairs(
+    encoder: HuggingFaceEncoder,
+    results: Sequence[int],
+    kind: str,
+    settings: Mapping[str, Any],
+    **more: Any,
+) -> tuple[list[tuple[str, int, float, str, str, str]], dict[str, Any]]:
+    """Rows of `pieces.tsv`, and the entries of description.json with `more`, of byte-pair
+    encoding.
+
+    `results`: the id that each merge gives, by rank. The score of a piece is less the
+    number of merges before its own, 0 for the alphabet.
+    """
+    splitter = Splitter(encoder)
+    dead = set(dead_ids(splitter, dict(texts_of(splitter))))
+    scores = {number: -rank for rank, number in reversed(list(enumerate(results)))}
+    added = encoder.tokenizer.get_added_tokens_decoder()
+    rows: list[tuple[str, int, float, str, str, str]] = []
+    for number, piece in enumerate(splitter.pieces):
+        if number not in added:
+            status = "dead" if number in dead else "ok"
+            rows.append((piece or "", number, scores.get(number, 0), "", status, ""))
+        elif not added[number].special:
+            rows.append((added[number].content, number, 0, "", "symbol", ""))
+    pieces = encoder.size - len(added)
+    return rows, {
+        "kind": kind,
+        "total": encoder.size,
+        "settings": settings,
+        "scores": "by the order of merges",
+        "pieces": pieces,
+        "dead": len(dead),
+        "dead_share": len(dead) / pieces,
+        "merges": len(results),
+        **more,
+        "versions": {"vocap": __version__, "tokenizers": tokenizers.__version__},
+    }
 
 
 def is_bpe(path: Path) -> bool:

@@ -7,12 +7,11 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import tokenizers
 from numpy.typing import NDArray
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers
 
-from vocap import __version__
 from vocap.bpe.cutting import Pretokenization
+from vocap.bpe.model_file import describe_pairs
 from vocap.bpe.training import token_names
 from vocap.bpe.words import Alphabet
 from vocap.errors import UsageError
@@ -23,7 +22,6 @@ from vocap.tokenizer_files.export import special_tokens_step
 from vocap.tokenizer_files.id_layout import MASK, IdLayout
 from vocap.tokenizer_files.model_file import BYTES
 from vocap.tokenizer_files.normalizer import build_normalizer
-from vocap.tokenizer_files.splitting import Splitter, dead_ids, texts_of
 from vocap.unigram.text_settings import COVERAGE
 
 
@@ -122,42 +120,20 @@ def _decoder(how: Pretokenization) -> decoders.Decoder:
 
 def describe_merges(
     tokenizer: Tokenizer,
-    alphabet: Alphabet,
     merges: NDArray[np.int32],
     rows: Rows,
     description: Mapping[str, Any],
     total: int,
 ) -> tuple[list[tuple[str, int, float, str, str, str]], dict[str, Any]]:
-    """Rows of `pieces.tsv`, and the entries of `description.json`, of a tokenizer of `build`.
+    """The tables of a tokenizer of `build_bpe`, as `describe_pairs`.
 
     `merges` int32 [M, 3]; `description`: kind, settings and more; `total`: the ids that
-    were asked for. A piece's score is less the number of merges before its own, 0 for
-    the alphabet.
+    were asked for.
     """
-    names = token_names(alphabet, merges)
-    by_id = rows.ids(names)
-    splitter = Splitter(HuggingFaceEncoder(tokenizer, None))
-    dead = set(dead_ids(splitter, dict(texts_of(splitter))))
+    encoder = HuggingFaceEncoder(tokenizer, None)
+    first = len(rows.controls) + len(rows.symbols)
+    settings = {"total": total, **description["settings"]}
+    more = {"short": total - encoder.size, **description, "settings": settings}
+    found = describe_pairs(encoder, (merges[:, 2] + first).tolist(), **more)
     tokenizer.encode_special_tokens = False  # as it is loaded; the encoder sets it
-    ranks = {names[new]: -rank for rank, new in reversed(list(enumerate(merges[:, 2].tolist())))}
-    table: list[tuple[str, int, float, str, str, str]] = []
-    first = len(rows.controls)
-    for number, name in enumerate(by_id[first : len(by_id) - len(rows.last)], start=first):
-        if number < first + len(rows.symbols):
-            table.append((name, number, 0, "", "symbol", ""))
-        else:
-            status = "dead" if number in dead else "ok"
-            table.append((alphabet.text(name), number, ranks.get(name, 0), "", status, ""))
-    return table, {
-        "kind": description["kind"],
-        "total": len(by_id),
-        "settings": {"total": total, **description["settings"]},
-        "scores": "by the order of merges",
-        "pieces": len(table) - len(rows.symbols),
-        "dead": len(dead),
-        "dead_share": len(dead) / (len(table) - len(rows.symbols)),
-        "merges": len(merges),
-        "short": total - len(by_id),
-        **{key: value for key, value in description.items() if key not in ("kind", "settings")},
-        "versions": {"vocap": __version__, "tokenizers": tokenizers.__version__},
-    }
+    return found

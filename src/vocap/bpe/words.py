@@ -156,16 +156,6 @@ class Alphabet:
             sizes.append(np.diff(ends[bounds - bounds[0]]))
         return np.concatenate(symbols, dtype=np.int32), np.cumsum(np.concatenate(sizes))
 
-    def text(self, token: str) -> str:
-        """A token to be read: bytes that are no whole characters of UTF-8 as escapes,
-        U+2581 for spaces.
-        """
-        return (
-            bytes(map(byte_characters().__getitem__, token))
-            .decode("utf-8", errors="backslashreplace")
-            .replace(" ", SPACE)
-        )
-
 
 def byte_alphabet() -> Alphabet:
     """The 256 bytes, by their characters of the byte-level alphabet."""

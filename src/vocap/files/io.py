@@ -153,10 +153,10 @@ def _beside(target: Path) -> Path:
     for stale in target.parent.glob(f"{glob.escape(stem)}*.part"):
         owner = stale.name.removeprefix(stem).removesuffix(".part")
         try:
-            os.kill(int(owner) if owner.isdecimal() else os.getpid(), 0)
+            os.kill(int(owner), 0)
         except PermissionError:  # alive, of another user
             continue
-        except (ProcessLookupError, OverflowError):  # no process has such a number
+        except (ProcessLookupError, OverflowError, ValueError):  # no process is named so
             _remove(stale)
     return target.with_name(f"{stem}{os.getpid()}.part")
 

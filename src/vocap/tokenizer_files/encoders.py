@@ -19,13 +19,12 @@ from typing import TYPE_CHECKING, Any
 
 from vocap.errors import VocapError, one_line
 from vocap.files.io import read_object
-from vocap.tokenizer_files import EXPORTED, MASK, Cuts
+from vocap.tokenizer_files import EXPORTED, MASK
 from vocap.tokenizer_files.model_file import BYTES, CONTROL, find_model, load_processor
 from vocap.tokenizer_files.ranks import (
     RANKS,
     TEKKEN,
     byte_characters,
-    cuts_of,
     is_ranks,
     read_ranks,
     read_tekken,
@@ -247,13 +246,6 @@ def load_encoder(path: str | Path, split: str | None = None) -> Encoder:
     if not path.is_file() or not is_json(path):
         return SentencePieceEncoder(load_processor(find_model(path)))
     return parse_encoder(path.read_bytes(), path)
-
-
-def load_encoders(named: Mapping[str, str | Path], splits: Cuts) -> dict[str, Encoder]:
-    """The tokenizers of files by name, and cuts of those of ranks, as `cuts_of`."""
-    found = {name: find_definition(Path(path)) for name, path in named.items()}
-    cuts = cuts_of(found, splits)
-    return {name: load_encoder(path, cuts[name]) for name, path in found.items()}
 
 
 def find_definition(path: Path) -> Path:

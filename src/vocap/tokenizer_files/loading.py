@@ -2,16 +2,18 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Union
+from typing import TYPE_CHECKING, Any, Union
 
 from vocap.errors import UsageError, VocapError
 from vocap.tokenizer_files import Cuts
 from vocap.tokenizer_files.encoders import (
     Encoder,
     SentencePieceEncoder,
-    load_encoders,
+    find_definition,
+    load_encoder,
     parse_encoder,
 )
+from vocap.tokenizer_files.ranks import cuts_of
 
 if TYPE_CHECKING:
     from sentencepiece import SentencePieceProcessor
@@ -35,15 +37,31 @@ def load_tokenizer(folder: str | Path) -> "Tokenizer":
 
 
 def open_encoder(tokenizer: AnyTokenizer, split: Cuts = ()) -> Encoder:
-    """The encoder of a tokenizer: of a path, of the bytes of a .model, or of one that
-    is loaded, which stays as it is.
+    """The encoder of one tokenizer, as `open_encoders`."""
+    name = Path(tokenizer).name if isinstance(tokenizer, str | Path) else "the tokenizer"
+    return open_encoders({name: tokenizer}, split)[name]
 
-    `split`: where tiktoken's ranks, which do not say it, cut text. Raises VocapError
-    for a path that leads to no tokenizer.
+
+def open_encoders(named: Mapping[str, AnyTokenizer], splits: Cuts = ()) -> dict[str, Encoder]:
+    """The encoders of tokenizers by name: of paths, of the bytes of a .model, or of ones
+    that are loaded, which stay as they are.
+
+    `splits`: where tiktoken's ranks, which do not say it, cut text, as `cuts_of` takes
+    them. Raises VocapError for a path that leads to no tokenizer.
     """
-    if isinstance(tokenizer, str | Path):
-        path = Path(tokenizer)
-        return load_encoders({path.name: path}, split)[path.name]
+    paths = {
+        name: find_definition(Path(one))
+        for name, one in named.items()
+        if isinstance(one, str | Path)
+    }
+    cuts = cuts_of(paths, splits)
+    return {
+        name: load_encoder(paths[name], cuts[name]) if name in paths else _encoder_of(one)
+        for name, one in named.items()
+    }
+
+
+def _encoder_of(tokenizer: Any) -> Encoder:
     if isinstance(tokenizer, bytes):
         from sentencepiece import SentencePieceProcessor
 
@@ -57,14 +75,3 @@ def open_encoder(tokenizer: AnyTokenizer, split: Cuts = ()) -> Encoder:
             "transformers or sentencepiece"
         )
     return SentencePieceEncoder(tokenizer)
-
-
-def open_encoders(named: Mapping[str, AnyTokenizer], splits: Cuts = ()) -> dict[str, Encoder]:
-    """The encoders of tokenizers by name, as `open_encoder`; `splits`: cuts of those of
-    ranks, as `load_encoders` takes them.
-    """
-    paths = {name: one for name, one in named.items() if isinstance(one, str | Path)}
-    loaded = load_encoders(paths, splits)
-    return {
-        name: loaded[name] if name in paths else open_encoder(one) for name, one in named.items()
-    }

@@ -230,7 +230,7 @@ def as_bpe_tokenizer(
 ) -> TrainedBpe:
     """The tokenizer of merges (int32 [M, 3]) with its tables (`describe_merges`)."""
     built = build_bpe(alphabet, merges, rows)
-    table, facts = describe_merges(built, alphabet, merges, rows, description, total)
+    table, facts = describe_merges(built, merges, rows, description, total)
     return TrainedBpe(facts, table, built, rows.layout)
 
 

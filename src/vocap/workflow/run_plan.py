@@ -271,10 +271,10 @@ def _plan_tokenizers(plan: RunPlan, first: bool) -> None:
             reason = f"no file {entry.path}; bring it, or change tokenizers.{name}.path"
             _leave_out(plan, [(f"tokenizer {name}", reason)])
         elif first and path and Path(path).exists():
-            from vocap.tokenizer_files.encoders import load_encoders  # of several libraries
+            from vocap.tokenizer_files.loading import open_encoders  # of several libraries
 
             try:
-                load_encoders({name: path}, entry.split or ())
+                open_encoders({name: path}, entry.split or ())
             except VocapError as error:
                 raise VocapError(f"tokenizers.{name}: {error}") from error
 
