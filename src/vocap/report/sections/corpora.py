@@ -13,6 +13,7 @@ from vocap.report.page.figures import Figure, drawn_as
 from vocap.report.page.rendering import sentence
 from vocap.report.page.tables import rounded, specified
 from vocap.tables.curve import outline
+from vocap.tables.frames import records
 from vocap.text_files import MAX_LINE_BYTES
 
 FEW = 12  # languages that are all brought out and labelled
@@ -54,7 +55,8 @@ def section(results: Results) -> list[PageBlock]:
 
 def _lines(results: Results) -> Records:
     """The counts of each language, as stats.json and weights.tsv have them."""
-    rows, weights = [], results.weights.to_dict("index")
+    rows = []
+    weights = {row["language"]: row for row in records(results.weights.reset_index())}
     for code in results.languages:
         if stats := results.corpora.get(code):
             weight = weights.get(code, {})
