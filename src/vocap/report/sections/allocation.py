@@ -75,10 +75,9 @@ def _correlation(entry: AllocationResults) -> float | None:
     paper's languages, whose sizes do not compare.
     """
     sizes = {code: paper_size(code, "paper_allocated_thousands") for code in paper_languages()}
-    paper = pandas.Series(sizes)
-    own = pandas.Series(entry.sizes, dtype=float)
-    found = paper.corr(own, "spearman", min_periods=(len(paper) + 1) // 2)
-    return None if pandas.isna(found) else found
+    both = pandas.DataFrame({"paper": sizes, "own": pandas.Series(entry.sizes, dtype=float)})
+    found = both.corr("spearman", min_periods=(len(sizes) + 1) // 2).iloc[0, 1]
+    return None if pandas.isna(found) else float(found)
 
 
 def _one(results: Results, entry: AllocationResults) -> list[PageBlock]:
