@@ -175,8 +175,7 @@ def _strip(results: Results, one: Size, name: str) -> Figure:
     rank.
     """
     found = one.counted[one.counted.tokenizer == name]
-    reference = one.counted[one.counted.tokenizer == one.reference].set_index("language").alp
-    numbers = found[["percent", "nats", "alp"]].assign(other=found.language.map(reference))
+    numbers = found[["percent", "nats", "alp"]].assign(other=found.alp - found.nats)
     rows = numbers.round(4).assign(
         code=found.language, group=found.resource, language=found.language.map(results.name)
     )
@@ -244,10 +243,9 @@ def _figure_4(results: Results, found: Sequence[Size]) -> list[PageBlock]:
     rows: Records = []
     for one in found:
         facts, means = one.summary, one.by_group()
-        joint = means[means.tokenizer == one.reference].set_index("group").alp
         for name in facts.index[facts.by_sizes & facts.reference[one.reference]]:
             own = means[means.tokenizer == name].set_index("group")
-            pair = pandas.DataFrame({"joint": joint, "vocap": own.alp}).loc[own.index]
+            pair = pandas.DataFrame({"joint": own.alp - own.nats, "vocap": own.alp})
             pair = pair.assign(best=pair.max(axis=1), gain=own.nats).round(3)
             pair["row"] = [f"{group}, {name}" for group in own.index]
             rows += records(pair.assign(label=own.nats.map(signed), languages=own.languages))
