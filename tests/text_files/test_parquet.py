@@ -96,7 +96,7 @@ def test_no_rows_and_no_text(write):
 def test_wrong_column(write, column):
     path = write({"id": [1], "text": ["a"], "doc": [{"title": "T"}], "tags": [["x"]]})
     with pytest.raises(
-        VocapError, match=rf"no column of text '{column}'; columns of text: text, doc\.title"
+        VocapError, match=rf"no column '{column}' of that kind; columns: doc\.title, text"
     ):
         read(path, column)
 

@@ -215,4 +215,4 @@ def test_a_run_ends_with_its_tokenizers_its_report_and_warnings(finished):
     assert (finished.folder / path / "tokenizer.json").exists()
     short, allocation = (line for line in end if line.startswith("Warning: "))
     assert "vocap has 480 of the 500 ids" in short
-    assert allocation == f"Warning: allocation a: {uneven[0]}"
+    assert allocation == f"Warning: of allocations, {uneven[0]}: a"

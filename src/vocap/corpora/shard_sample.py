@@ -24,7 +24,7 @@ from vocap.progress import Progress
 from vocap.storage.remote import Shard, address_of, is_remote
 from vocap.text_files import Layout
 from vocap.text_files.lines import prefix_note, survey
-from vocap.text_files.parquet import FOOTER, Footer
+from vocap.text_files.parquet import Footer
 from vocap.text_files.records import TextFile
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ _FOOTERS = 64  # files at least whose row groups are drawn from, if the text has
 _LEAST_GROUPS = 8  # row groups read before it is known how many lines they hold
 _LEAST_LINE = 4  # stored bytes; a text that has fewer for each line wanted is read whole
 _TRIES = 1000  # of a start at which a row group is drawn
-_KEPT_FOOTERS = 1 << 26  # bytes, of those that are kept
+_KEPT_FOOTERS = 1 << 24  # bytes as stored, of those that are kept
 
 
 @dataclass
@@ -262,10 +262,8 @@ class ShardSample:
         """The footer of a file, read once where memory allows."""
         if index in self._footers:
             return self._footers[index]
-        lengths = [len(known.stored) for known in self._footers.values()]
-        # those of one text are about as long as each other
-        expected = max(lengths) * 9 // 8 if lengths else FOOTER
-        footer = Footer.read(self.shards[index], self.layout.field, expected)
+        footer = Footer.read(self.shards[index], self.layout.field)
+        lengths = [known.metadata.serialized_size for known in self._footers.values()]
         if sum(lengths) < _KEPT_FOOTERS:
             self._footers[index] = footer
         return footer

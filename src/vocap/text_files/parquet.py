@@ -15,35 +15,30 @@ from vocap.errors import VocapError
 from vocap.storage.remote import MOST_FETCHED, address_of, is_remote
 from vocap.text_files.lines import Place, open_remote, path_of
 
-FOOTER = 1 << 13  # bytes that the first footer is expected to have
-
 
 @dataclass(frozen=True)
 class Footer:
-    """The footer of a file: its bytes, and the stored bytes of each row group, of all
+    """The footer of a file as Arrow reads it, and the stored bytes of each row group, of all
     columns and of that of the text (int64).
     """
 
-    stored: bytes
+    metadata: Any
     sizes: np.ndarray
     column: np.ndarray
 
     @classmethod
-    def read(cls, place: Place, field: str, expected: int = FOOTER) -> "Footer":
-        """Read the `expected` bytes of a file's end, and what its footer has before them.
-
-        `field`: the column of the text. Raises VocapError for a damaged footer.
+    def read(cls, place: Place, field: str) -> "Footer":
+        """Read a footer alone; `field`: the column of the text. Raises VocapError for a
+        damaged one.
         """
         path = path_of(place)
-        with open_remote(place) if is_remote(path) else io.FileIO(path) as file:
-            size = file.seek(0, io.SEEK_END)
-            length, stored = expected, b""
-            while len(stored) < min(length, size) and stored[-4:] in (b"", b"PAR1"):
-                file.seek(max(0, size - length))
-                stored = (file.read(size - len(stored) - file.tell()) or b"") + stored
-                length = int.from_bytes(stored[-8:-4], "little") + 8
-        with _explaining(path):
-            metadata = parse_footer(stored[-length:])
+        with (
+            _explaining(path),
+            open_remote(place) if is_remote(path) else io.FileIO(path) as file,
+        ):
+            from pyarrow.parquet import read_metadata  # of the extra [workflow]
+
+            metadata = read_metadata(file)
             groups = list(map(metadata.row_group, range(metadata.num_row_groups)))
             names = [leaf.path for leaf in _leaves(metadata.schema)]
             chunks = [
@@ -52,14 +47,7 @@ class Footer:
             ]
         table = np.array(chunks, np.int64).reshape(len(groups), len(names))
         chosen = [name == field for name in names]
-        return cls(stored[-length:], table.sum(1), table[:, chosen].sum(1))
-
-
-def parse_footer(stored: bytes) -> Any:
-    """A footer as Arrow reads it: that of a file with nothing before it."""
-    from pyarrow.parquet import read_metadata  # of the extra [workflow]
-
-    return read_metadata(io.BytesIO(b"PAR1" + stored))
+        return cls(metadata, table.sum(1), table[:, chosen].sum(1))
 
 
 @contextmanager
@@ -88,7 +76,7 @@ def open_parquet(place: Place, footer: Footer | None = None) -> Iterator[tuple[A
     with _explaining(path):
         from pyarrow.parquet import ParquetFile  # of the extra [workflow]
 
-        metadata = footer and parse_footer(footer.stored)
+        metadata = footer and footer.metadata
         # a column's pages are read one after the other: else whole row groups are held,
         # and several at once. Of a remote file a column's part of a row group is fetched
         # by one request.

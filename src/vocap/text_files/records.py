@@ -224,15 +224,12 @@ def read_parquet(file: TextFile, blocks: Iterable[bytes]) -> Iterator[list[str]]
         import pyarrow  # of the extra [workflow]
 
         columns = text_columns(opened)
-        if field not in columns:
-            known = listed([name for name, is_text in columns.items() if is_text]) or "none"
-            raise VocapError(f"{file.path}: no column of text {field!r}; columns of text: {known}")
         leaves = [opened.schema.column(number).path for number in range(len(opened.schema))]
-        if absent := [name for name in asked if name not in leaves]:
-            raise VocapError(
-                f"{file.path}: no column {absent[0]!r}, which `where` asks for; columns: "
-                f"{listed(sorted(leaves))}"
-            )
+        for name, held in [(field, columns), *((one, leaves) for one in asked)]:
+            if name not in held:
+                raise VocapError(
+                    f"{file.path}: no column {name!r} of that kind; columns: {listed(sorted(held))}"
+                )
         file.undecoded = 0 if columns[field] else None  # text is UTF-8 there
         rows, length = 0, opened.metadata.num_rows
         if footer is not None and numbers is not None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from vocap.config import Settings
 from vocap.errors import listed
-from vocap.files.io import read_tsv
+from vocap.files.io import aligned, read_tsv
 
 SHOWN = 12  # tokenizers, and warnings of a kind
 
@@ -18,49 +18,46 @@ def summarize(settings: Settings) -> list[str]:
     """
     # tokenizers and the report
     results = Path(settings.results)
-    page = Path(settings.results, "report", "index.html")
-    folders = [results / "tokenizers" / name for name in settings.tokenizers]
+    page = results / "report" / "index.html"
+    made = {name: results / "tokenizers" / name for name in settings.tokenizers}
     made = {
-        folder.name: folder
-        for folder in folders
+        name: folder
+        for name, folder in made.items()
         if (folder / "huggingface" / "tokenizer.json").exists()
     }
-    width, lines, short = max(map(len, made), default=0), [], []
-    for name, folder in made.items():
-        total = _read(folder / "description.json").get("total", 0)
-        asked = settings.tokenizers[name].rows(settings)
-        lines.append(f"  {name:{width}}  {f'{total:,} ids':>11}  {folder}")
-        if asked and total < asked:
-            short.append(f"{name} has {total:,} of the {asked:,} ids asked for")
+    lines, short = list[str](), list[str]()
     if made:
+        rows = []
+        for name, folder in made.items():
+            total = _read(folder / "description.json").get("total", 0)
+            asked = settings.tokenizers[name].rows(settings) or 0
+            rows.append(["", name, f"{total:,} ids", str(folder)])
+            if total < asked:
+                short.append(f"{name} has {total:,} of the {asked:,} ids asked for")
         # the one that the report advises at the smallest T
         compared = page.with_name("tables") / "comparison.tsv"
-        rows = read_tsv(compared) if compared.exists() else ()
-        advised = [row["tokenizer"] for row in rows if row.get("advice") == "take"]
+        table = read_tsv(compared) if compared.exists() else ()
+        advised = [row["tokenizer"] for row in table if row.get("advice") == "take"]
         taken = next((name for name in advised if name in made), next(iter(made)))
         folder = made[taken] / "huggingface"
         load = f'Load {taken}: transformers.AutoTokenizer.from_pretrained("{folder}")'
-        lines = ["Tokenizers:", listed(lines, SHOWN, "\n"), load]
+        lines = ["Tokenizers:", listed(aligned(rows, left=[1, 3]), SHOWN, "\n"), load]
     lines += [f"Report: {page}"] if page.exists() else []
-    # warnings
-    stats = {
-        language.code: results / "corpora" / language.code / "stats.json"
-        for language in settings.selected()
+    # warnings, and what each is of
+    stats = {one.code: results / "corpora" / one.code / "stats.json" for one in settings.selected()}
+    warned = {
+        "the text has too few different pieces; bring more text, or lower T": short,
+        "languages without text": [
+            code for code, path in stats.items() if not _read(path).get("kept", True)
+        ],
     }
-    empty = [code for code, path in stats.items() if path.exists() and not _read(path).get("kept")]
-    warnings = {
-        "the text has too few different pieces; bring more text, or lower T": listed(
-            short, SHOWN, "; "
-        ),
-        "languages without text": listed(empty),
-    }
-    uneven: dict[str, list[str]] = {}
     for name in settings.allocation:
         for warning in _read(results / "allocation" / name / "summary.json").get("warnings", ()):
-            uneven.setdefault(warning, []).append(name)
-    said = [f"{what}: {names}" for what, names in warnings.items() if names]
-    said += [f"allocation {listed(names, 4)}: {warning}" for warning, names in uneven.items()]
-    return lines + [f"Warning: {text}" for text in said if lines]
+            warned.setdefault(f"of allocations, {warning}", []).append(name)
+    said = [
+        f"Warning: {what}: {listed(names, SHOWN, '; ')}" for what, names in warned.items() if names
+    ]
+    return lines + said if lines else []
 
 
 def _read(path: Path) -> dict[str, Any]:
