@@ -24,7 +24,7 @@ from vocap.allocation.algorithm_1 import (
 from vocap.allocation.inputs import Inputs, uneven_lines
 from vocap.allocation.rules import RULES
 from vocap.allocation.settings import Allocation
-from vocap.errors import UsageError, VocapError
+from vocap.errors import UsageError
 from vocap.files.io import replacing, replacing_directory, table_lines
 from vocap.tables.curve import write_points
 from vocap.tables.sampling_probabilities import sampling_probabilities
@@ -104,7 +104,7 @@ def solve(
     # the union of the chosen lists, clipped to the capacity
     union = Union(problem, choice.ranks)
     vocabulary = _pieces(inputs, problem, choice.ranks, required)
-    assert len(vocabulary) == union.size, (len(vocabulary), union.size)
+    assert len(vocabulary) == union.size  # no two pieces have one hash
     slices = _slices(inputs, problem, choice, vocabulary, scores)
     pieces, dropped = clip(vocabulary, problem.capacity, slices, required, settings.reserved)
     steps = list(zip(problem.curves, choice.ranks, strict=True))
@@ -261,17 +261,9 @@ def _pieces(
     piece.
     """
     holders: dict[str, list[str]] = {character: [] for character in required}
-    number: dict[int, str] = {}
     for entry, own, rank in zip(inputs.languages, problem.curves, ranks, strict=True):
         members = np.sort(own.entry[(own.start <= rank) & (rank < own.stop)])
-        for piece, shared in zip(
-            entry.index.strings(members), own.ids[members].tolist(), strict=True
-        ):
-            if number.setdefault(shared, piece) != piece:
-                raise VocapError(
-                    f"the pieces {piece!r} and {number[shared]!r} have one hash; leave a language "
-                    "out"
-                )
+        for piece in entry.index.strings(members):
             holders.setdefault(piece, []).append(entry.language)
     return dict(sorted(holders.items()))
 

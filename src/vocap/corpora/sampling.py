@@ -193,17 +193,15 @@ def overlong_languages(stats: Iterable[Mapping[str, Any]]) -> str:
     """One warning for all languages of which a share of lines above `WARNED` is
     overlong; empty for none.
     """
-    shares = {}
-    for entry in stats:
-        overlong = entry.get("overlong", 0)
-        lines = entry.get("read", 0) - entry.get("empty", 0)
-        if overlong > WARNED * lines:
-            shares[entry["language"]] = overlong / lines
-    if not shares:
+    shares = {
+        entry["language"]: entry["overlong"] / max(1, entry["read"] - entry["empty"])
+        for entry in stats
+    }
+    named = [f"{language} {share:.0%}" for language, share in shares.items() if share > WARNED]
+    if not named:
         return ""
-    named = ", ".join(f"{language} {share:.0%}" for language, share in shares.items())
     return (
-        f"lines {_LIMIT}, were dropped: {named}; cut documents into sentences with "
+        f"lines {_LIMIT}, were dropped: {', '.join(named)}; cut documents into sentences with "
         "split_sentences: true"
     )
 

@@ -37,7 +37,7 @@ from vocap.tables.sampling_probabilities import (
 from vocap.text_files import Layout
 from vocap.text_files.filters import RecordFilter, record_filter
 from vocap.text_files.lines import FLAG, LineFile, holds_documents
-from vocap.text_files.text import SENTENCES, Text, sentence_file
+from vocap.text_files.text import SENTENCES, SentenceFile, Text
 
 # the counts of stats.json; docs/corpora.md explains each
 COUNTS = (
@@ -236,7 +236,7 @@ def _texts_of(
     entries: list[Any] = list(files)
     if entries and isinstance(entries[0], Path):
         return [local_shard(path) for path in expand_all(map(str, entries))], []
-    return [], [sentence_file(chosen.keep_texts(entries) if chosen else entries)]
+    return [], [SentenceFile(chosen.keep_texts(entries) if chosen else entries)]
 
 
 def weigh_corpora(

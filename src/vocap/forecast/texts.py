@@ -230,7 +230,9 @@ def _estimate(
     volume = known or found.source.volume(found, language, settings.corpora.starter.packages)
     listing = Path(found.listing(settings.results, stage))
     if not known and found.remote and listing.exists():
-        volume = _listed(volume, Listing.read(listing).total / MB)
+        stored_mb = Listing.read(listing).total / MB
+        lines = volume.lines * stored_mb / volume.stored_mb
+        volume = replace(volume, basis="listing", stored_mb=stored_mb, lines=lines)
     limit = settings.corpora.scan_bytes
     if limit is None and found.remote:
         needed = settings.corpora.max_sentences * volume.line_bytes / volume.growth
@@ -253,12 +255,6 @@ def _estimate(
         reach=volume.reach if kept == volume.lines else None,
         words=volume.words,
     )
-
-
-def _listed(guess: Volume, stored_mb: float) -> Volume:
-    """A guess for files of so many megabytes."""
-    lines = guess.lines * stored_mb / guess.stored_mb
-    return replace(guess, basis="listing", stored_mb=stored_mb, lines=lines)
 
 
 def _kept(settings: Settings, lines: float, line_characters: float) -> float:

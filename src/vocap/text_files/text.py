@@ -30,8 +30,8 @@ SHORT = 5_000_000  # characters of a text whose lines may be kept
 _TOGETHER = 10_000  # sentences that are handed on at a time
 
 
-class _SentenceFile(LineFile):
-    """Sentences as the lines of a file."""
+class SentenceFile(LineFile):
+    """Sentences as the lines of a file, for what reads files by their lines."""
 
     def __init__(self, sentences: Iterable[str]) -> None:
         super().__init__(SENTENCES)
@@ -96,7 +96,7 @@ def text_blocks(text: Text, aligned: bool = False) -> Callable[[], Iterator[list
         )
     if isinstance(first, Path | Shard):
         return lambda: chain.from_iterable(read_blocks(path, aligned) for path in kept)
-    return lambda: decoded(_SentenceFile(kept), aligned)
+    return lambda: decoded(SentenceFile(kept), aligned)
 
 
 def keep_short(
@@ -175,8 +175,3 @@ def language_text(texts: Texts, language: str) -> Text:
     if language not in texts:
         raise UsageError(f"no text of {language!r}; give one, or leave it out of the weights")
     return texts[language]
-
-
-def sentence_file(sentences: Iterable[str]) -> LineFile:
-    """Sentences as the lines of a file, for what reads files by their lines."""
-    return _SentenceFile(sentences)

@@ -9,7 +9,6 @@ from typing import Any
 
 from vocap.errors import SettingError, UsageError, VocapError
 from vocap.tables.sampling_probabilities import (
-    STEP,
     Weights,
     line_weights,
     load_weights,
@@ -58,7 +57,6 @@ def whole_text(
     weights: Weights | None,
     alpha: float,
     per: str = "line",
-    step: int = STEP,
     without: Collection[str] = (),
     memory: tuple[float, int | None] = (0, None),
     counts: str | Path | None = None,
@@ -101,7 +99,7 @@ def whole_text(
     amounts = list(lines.values())
     if per != "line":
         amounts = [part.size("characters") for part in parts.values()]
-    times = line_weights(q, amounts, step).tolist()
+    times = line_weights(q, amounts).tolist()
     facts: dict[str, Any] = {
         "sentences": "all",
         "alpha": alpha,

@@ -1,7 +1,6 @@
 """The ladder of one text: models of all sizes at once, and their ALP."""
 
 import json
-from collections import deque
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
@@ -192,17 +191,17 @@ def _kept_points(models: Path, made_of: list[Any]) -> dict[int, Point]:
 
 def _write_models(rungs: Iterable[Rung], models: Path) -> list[Rung]:
     """Write each model as it comes; returns the rungs without models. A full disk ends
-    it at once, not after the last size.
+    it after some sizes, not after the last one.
     """
     written: list[Rung] = []
-    writes: deque[Future[None]] = deque()
+    writes: list[Future[None]] = []
     with ThreadPoolExecutor(WRITERS) as writers:
         for rung in rungs:
-            while writes and (writes[0].done() or len(writes) == MOST_WRITES):
-                writes.popleft().result()
             path = models / f"{rung.point.size}.model"
             writes.append(writers.submit(write_model, path, rung.model))
             written.append(replace(rung, model=None))
+            for write in writes[:-MOST_WRITES]:
+                write.result()
     for write in writes:
         write.result()
     return written
