@@ -25,20 +25,6 @@ if TYPE_CHECKING:
     from vocap.tokenizer_files.id_layout import IdLayout
 
 
-class Code(click.ParamType[str]):
-    """The code of a language: it becomes a folder's name and a cell of tables."""
-
-    name = "code"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Fails for anything but letters, digits, - and _."""
-        if not CODE.fullmatch(value):
-            self.fail(
-                f"{value!r} is not a language code; use letters, digits, - and _.", param, ctx
-            )
-        return value
-
-
 Command = Callable[..., Any]
 Decorator = Callable[[Command], Command]
 PATH = click.Path(path_type=Path)
@@ -142,6 +128,21 @@ def languages(default: str = "all that have text") -> Decorator:
         callback=lambda _, __, codes: parse_languages(codes),
         help=f"Codes of languages, separated by commas.  [default: {default}]",
     )
+
+
+def language(help: str) -> Decorator:
+    """The option --language, without which the command does not run. The code becomes a
+    folder's name and a cell of tables.
+    """
+
+    def check(context: click.Context, option: click.Parameter, code: str) -> str:
+        if not CODE.fullmatch(code):
+            raise click.BadParameter(
+                f"{code!r} is not a language code; use letters, digits, - and _."
+            )
+        return code
+
+    return click.option("--language", required=True, metavar="CODE", callback=check, help=help)
 
 
 # of each language, as often as it is given; the command gets the values

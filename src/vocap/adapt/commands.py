@@ -74,13 +74,7 @@ def _with_code(named: str, language: str) -> str:
 
 @click.command()
 @click.argument("tokenizer", type=PATH)
-@click.option(
-    "--language",
-    required=True,
-    type=options.Code(),
-    metavar="CODE",
-    help="Code of the language to add.",
-)
+@options.language("Code of the language to add.")
 @click.option(
     "--text",
     "--train",

@@ -46,9 +46,7 @@ def fetch(url: str, output: Path, **given: Any) -> None:
 
 @click.command
 @click.argument("patterns", nargs=-1, required=True, metavar="PATTERN...")
-@click.option(
-    "--language", required=True, type=options.Code(), help="Code of the language, for messages."
-)
+@options.language("Code of the language, for messages.")
 @click.option("--source", default="own", help="Name of the source of the text, for messages.")
 @options.path("--sha256", FILE, "File to write a hash of the listing to.")
 @options.output(FILE, "JSON file to write.")
@@ -78,12 +76,7 @@ def list_files(
 @click.command
 @click.argument("files", nargs=-1, metavar="FILE...")
 @options.path("--listing", FILE, "List that vocap list-files wrote, in place of FILEs.")
-@click.option(
-    "--language",
-    required=True,
-    type=options.Code(),
-    help="Code of the language, for --stats and messages.",
-)
+@options.language("Code of the language, for --stats and messages.")
 @options.of(Sampling)
 @options.path("--train", FILE, "File to write the training lines to.", required=True)
 @options.path("--heldout", FILE, "File to write the held-out lines to.", required=True)

@@ -30,7 +30,7 @@ from vocap.training import prepare_torch
     "The sentencepiece.model of vocap fit, joint or mono, or the tokenizer.json of vocap bpe.",
     required=True,
 )
-@click.option("--language", required=True, type=options.Code(), help="Code of the language.")
+@options.language("Code of the language.")
 @options.path("--heldout", PATH, "Lines to measure on, which are left out of FILEs.", required=True)
 @options.of(StoredText)
 @click.option(

@@ -156,7 +156,7 @@ def read_aligned(pattern: str, languages: Sequence[str]) -> dict[str, list[str]]
     for language, path in paths.items():
         blocks = read_blocks(path, aligned=True)
         texts[language] = ["" if is_gap(line) else line for lines in blocks for line in lines]
-        check_aligned({code: len(lines) for code, lines in texts.items()}, paths)
+    check_aligned({code: len(lines) for code, lines in texts.items()}, paths)
     return texts
 
 

@@ -114,9 +114,7 @@ def joint(totals: tuple[int, ...], output: Path, **given: Any) -> None:
 
 @click.command()
 @options.path("--model", PATH, "SentencePiece unigram model of one language.", required=True)
-@click.option(
-    "--language", required=True, type=options.Code(), help="Code of the model's language."
-)
+@options.language("Code of the model's language.")
 @options.id_layout
 @OUT
 def mono(output: Path, **given: Any) -> None:

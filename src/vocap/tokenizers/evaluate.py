@@ -242,15 +242,13 @@ def _encoders(
     tokenizer: Tokenizer | Sequence[str] | Mapping[str, Tokenizer], split: Cuts
 ) -> dict[str, Encoder]:
     """The encoder of each tokenizer, by name."""
-    named: Mapping[str, Tokenizer]
-    if isinstance(tokenizer, Mapping):
-        named = tokenizer
-    elif isinstance(tokenizer, str | Path):
-        named = name_tokenizers([str(tokenizer)])
-    elif isinstance(tokenizer, list | tuple):
+    named: Mapping[str, Tokenizer] = {}
+    if isinstance(tokenizer, str | Path):
+        tokenizer = [str(tokenizer)]
+    if isinstance(tokenizer, list | tuple):
         named = name_tokenizers(tokenizer)
     else:
-        named = {"tokenizer": tokenizer}
+        named = tokenizer if isinstance(tokenizer, Mapping) else {"tokenizer": tokenizer}
     return open_encoders(
         {name: getattr(one, "measured", one) for name, one in named.items()}, split
     )
