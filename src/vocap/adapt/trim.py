@@ -89,13 +89,7 @@ def trim(
                 f"{code}={text_name(held)}: {code} is not among the languages; give it text too",
             )
         texts[code]["heldout"] = repeatable(held)
-    facts = {
-        "languages": list(texts),
-        "min_count": own.min_count,
-        "only_used": own.only_used,
-        "all_characters": own.all_characters,
-    }
-    found = _trim_to(source, texts, facts, adapted)
+    found = _trim_to(source, texts, {"languages": list(texts), **own.model_dump()}, adapted)
     if output is not None:
         found.write(output)
     return found

@@ -415,7 +415,7 @@ def choose_model(
             new = {piece: score for piece, score in scores.items() if is_wanted(piece)}
             found = rung.point.size, scores, new
             if len(new) < count:
-                chosen = chosen if enough or (chosen and chosen[0] > found[0]) else found
+                chosen = chosen if enough else found
                 break
             chosen, enough = found, True
         sizes = {most} - sizes if not enough and most is not None else set()

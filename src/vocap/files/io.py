@@ -409,15 +409,13 @@ def read_yaml(path: str | Path, remedy: str = "name a file of YAML") -> Any:
         if path.suffix == ".json":
             return read_object(path, remedy)
         return parse_yaml(path.read_text(encoding="utf-8"), path)
-    except UsageError:
-        raise
     except UnicodeDecodeError as error:
         raise UsageError(
             f"{path}: not UTF-8 ({error.reason} at byte {error.start}); {remedy}"
         ) from None
     except OSError as error:
         raise UsageError(f"{explain(error)}; {remedy}") from None
-    except VocapError as error:  # of JSON
+    except VocapError as error:
         raise UsageError(str(error)) from None
 
 

@@ -94,14 +94,9 @@ def read_tekken(path: Path, content: Mapping[str, Any]) -> "Tokenizer":
     """
     config = content["config"]
     size, first = config["default_vocab_size"], config["default_num_special_tokens"]
-    used = content["vocab"][: size - first]
-    if len(used) < size - first:
-        raise VocapError(
-            f"{path}: {len(used)} tokens, and config asks for {size - first}; download it again"
-        )
     entries = (
         (f"vocab[{number}]", f"{one['token_bytes']} {one['rank']}".encode())
-        for number, one in enumerate(used)
+        for number, one in enumerate(content["vocab"][: size - first])
     )
     tokens = {token: first + rank for token, rank in read_tokens(path, entries).items()}
     return build_from_ranks(path, tokens, REGEX, config["pattern"])
