@@ -13,7 +13,6 @@ import yaml
 
 ABSENT = "–"
 LONG = 20  # rows; a longer table of languages is folded
-PAGE_ROWS = 40  # rows; a longer table takes more than a page of paper
 
 
 @dataclass(frozen=True)
@@ -55,14 +54,6 @@ class Table:
         if place == "paper":
             columns = [one for one in self.columns if re.fullmatch(self.print, one.key)]
         return replace(self, columns=columns)
-
-    @property
-    def is_long(self) -> bool:
-        return len(self.rows) > PAGE_ROWS
-
-    @property
-    def shown(self) -> list[dict[str, Any]]:
-        return self.rows[: self.limit]
 
     def cells(self, row: dict[str, Any]) -> Iterator[tuple[Column, str, float | None]]:
         """For the page's template each cell of a row: column, text, length of the bar in
