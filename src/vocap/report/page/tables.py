@@ -52,7 +52,7 @@ class Table:
         """The table with the columns of the page, of its files, or of LaTeX's."""
         columns = [one for one in self.columns if one.only in (None, place)]
         if place == "paper":
-            columns = [one for one in self.columns if re.fullmatch(self.print, one.key)]
+            columns = [one for one in columns if re.fullmatch(self.print, one.key)]
         return replace(self, columns=columns)
 
     def cells(self, row: dict[str, Any]) -> Iterator[tuple[Column, str, float | None]]:
