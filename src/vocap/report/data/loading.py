@@ -117,12 +117,6 @@ def load_results(
         for name, shares in chosen.items()
     }
     made = shown("tokenizers", "tokenizers/*/*.tsv", "tokenizers/*/description.json")
-    tokenizers = {
-        name: read_tokenizer(
-            path, look_up(settings, "tokenizers", name) or {}, allocations, languages
-        )
-        for name, path in made.items()
-    }
     models = shown("models", "pretraining/*/metrics.jsonl")
     tuned = shown("fine-tuned models", "finetuning/*/*")
     correlation, absent = read_study(folder, languages, settings)
@@ -137,14 +131,13 @@ def load_results(
         line_counts=n,
         curves=curves,
         allocations=allocations,
-        tokenizers=tokenizers,
+        tokenizers={
+            name: read_tokenizer(path, settings, allocations, languages)
+            for name, path in made.items()
+        },
         models={name: read_model_results(path) for name, path in models.items()},
         training_bytes=_training_bytes(folder, languages),
-        finetuned={
-            name: read_finetuned(path)
-            for name, path in tuned.items()
-            if any(path.glob(f"*/{SELECTION}"))
-        },
+        finetuned=_read_chosen(tuned),
         correlation=correlation,
         unreached=absent,
         settings=settings,
@@ -254,13 +247,14 @@ def read_allocation(folder: Path, shares: pandas.DataFrame) -> plain.AllocationR
 
 def read_tokenizer(
     folder: Path,
-    configured: Mapping[str, Any],
+    settings: Mapping[str, Any],
     allocations: Mapping[str, plain.AllocationResults],
     languages: Collection[str],
 ) -> plain.Tokenizer:
-    """One tokenizer with its tables; `configured` is its entry of the configuration, which
-    names the allocation of a VOCAP tokenizer; else that has the tokenizer's own name.
+    """One tokenizer with its tables. The configuration names the allocation of a VOCAP
+    tokenizer; else that has the tokenizer's own name.
     """
+    configured = look_up(settings, "tokenizers", folder.name) or {}
     there = {path.name for path in folder.iterdir()}
     description = _read_known(folder / "description.json")
     tables = {
@@ -306,6 +300,12 @@ def read_model_results(folder: Path) -> plain.ModelResults:
         _ = [itemgetter("step", "exact_loss", "bits_per_byte")(row) for row in rows]
     told = _read_known(folder / "description.json")
     return plain.ModelResults(folder.name, told, rows, read_bits(folder / "code-length.npz"))
+
+
+def _read_chosen(folders: Mapping[str, Path]) -> dict[str, plain.Finetuned]:
+    """The fine-tuned models with a chosen setting."""
+    chosen = {name: path for name, path in folders.items() if any(path.glob(f"*/{SELECTION}"))}
+    return {name: read_finetuned(path) for name, path in chosen.items()}
 
 
 def read_finetuned(folder: Path) -> plain.Finetuned:
