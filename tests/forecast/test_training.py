@@ -6,9 +6,8 @@ import pytest
 
 from tests.cases import read_cases
 from vocap.config import Settings
-from vocap.errors import UsageError
 from vocap.forecast.jobs import FINETUNING, PlannedJob, Workload, candidate_words, operations
-from vocap.forecast.needs import Need, Needs, needs_of, read_needs
+from vocap.forecast.needs import Need, Needs, read_needs
 from vocap.forecast.run import _costs, disk_mb, sum_costs, workload
 from vocap.languages import default_table
 from vocap.pretraining.loss_kinds import Full, Knn
@@ -91,8 +90,6 @@ def test_fp16_takes_the_memory_of_bf16():
 def test_a_cell_is_a_number_and_a_factor_of_an_amount():
     assert Need.parse("0.5").of(lambda name: 1 / 0) == 0.5
     assert Need.parse("330 + 13 text").of({"text": 10.0}.__getitem__) == 460
-    with pytest.raises(UsageError, match=r"needs\.tsv has no rule sing; add a row"):
-        needs_of("sing")
 
 
 def test_a_limit_bounds_the_memory_of_trainings_that_keep_to_it():

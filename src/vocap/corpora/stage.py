@@ -268,25 +268,23 @@ def weigh_corpora(
     rows = weigh_languages(entries, by, named, str(languages_table or "the table of languages"))
     if warning := overlong_languages(entries):
         log.warning(warning)
-    if absent := [language for language, n, _ in rows if not n]:
-        log.warning("no text, left out from here on: %s", " ".join(absent))
     uncertain = [
         entry["language"]
         for entry in entries
         if np.ptp(entry.get("n_interval") or 0) > WIDE * entry["n"]
     ]
-    if uncertain:
-        log.warning(
-            "n is uncertain, its interval wider than a fifth of it: %s; raise scan_bytes, or "
-            "weigh by a column of the table",
-            " ".join(uncertain),
-        )
-    if parts := [language for language, _, source in rows if source == "incomplete"]:
-        log.warning(
-            "n is of the part that was read, since the size of the whole is unknown: %s; weigh "
-            "by a column of the table, or read all of it",
-            " ".join(parts),
-        )
+    found = {
+        "no text, left out from here on: %s": [language for language, n, _ in rows if not n],
+        "n is uncertain, its interval wider than a fifth of it: %s; raise scan_bytes, or weigh "
+        "by a column of the table": uncertain,
+        "n is of the part that was read, since the size of the whole is unknown: %s; weigh by a "
+        "column of the table, or read all of it": [
+            language for language, _, source in rows if source == "incomplete"
+        ],
+    }
+    for warning, languages in found.items():
+        if languages:
+            log.warning(warning, " ".join(languages))
     return rows
 
 

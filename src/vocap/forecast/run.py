@@ -111,8 +111,7 @@ def forecast_run(
 
     Raises
     ------
-    UsageError : for a configuration that cannot be used, and a rule without a row in the
-        table of needs
+    UsageError : for a configuration that cannot be used
     VocapError : where files of a language's text are missing, T is too small for the
         characters of the text, or the dry run fails
     """

@@ -283,11 +283,10 @@ def detect_file(place: Place) -> Layout:
         lines = block[:-1].split(b"\n")[:_HEAD]
         fields = text_fields(lines) if kind == "jsonl" else _text_cells(lines)
     if not fields:
-        held = "records" if kind == "jsonl" else "columns"
-        remedy = ""
-        if kind == "jsonl" and block.lstrip().startswith(b"["):
-            remedy = "; of an array: jq -c '.[]' FILE > FILE.jsonl"
-        raise VocapError(f"{path}: its {held} hold no text{remedy}")
+        held = "columns hold no text"
+        if kind == "jsonl":
+            held = "records hold no text; of an array: jq -c '.[]' FILE > FILE.jsonl"
+        raise VocapError(f"{path}: its {held}")
     layout = Layout(kind, fields[0])
     file = TextFile(place, layout, _PROBE_BYTES)
     block = next(iter(file), b"")
