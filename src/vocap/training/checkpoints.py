@@ -37,9 +37,12 @@ def save(
     """
     with replacing_directory(folder / f"step-{step}") as temporary:
         for name, group in tensors.items():
-            held = {key: tensor.contiguous() for key, tensor in group.items()}
-            save_file(held, temporary / f"{name}.safetensors")
+            path = temporary / f"{name}.safetensors"
+            save_file({key: tensor.contiguous() for key, tensor in group.items()}, path)
+            _sync(path)
         write_text(temporary / STATE, json.dumps({**state, "step": step}))
+        _sync(temporary)
+    _sync(folder)
     for older in steps(folder)[:-KEPT]:
         shutil.rmtree(folder / f"step-{older}")
 
@@ -53,6 +56,15 @@ def remove_all(folder: Path) -> None:
         shutil.rmtree(removed, ignore_errors=True)
         os.replace(folder / f"step-{step}", removed)
         shutil.rmtree(removed)
+
+
+def _sync(path: Path) -> None:
+    """Flush a file, or the entries of a folder, to the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def steps(folder: Path) -> list[int]:

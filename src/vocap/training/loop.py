@@ -6,6 +6,7 @@ A step depends on the checkpoint alone.
 
 import json
 import math
+import os
 import resource
 import sys
 import time
@@ -29,7 +30,7 @@ from vocap import __version__
 from vocap.errors import VocapError, log
 from vocap.files.io import write_text
 from vocap.training import checkpoints
-from vocap.training.distributed import Stopped, StopRequest, rank, working_precision
+from vocap.training.distributed import Stopped, StopRequest, rank, working_precision, world_size
 from vocap.training.randomness import DROPOUT, generator
 
 FILE = "metrics.jsonl"
@@ -119,6 +120,8 @@ class Loop(ABC):
             growth_interval=SCALE_STEPS,
             enabled=self.dtype == torch.float16,
         )
+        if self.scaler.is_enabled() and wanted == "auto" and rank() == 0:
+            log.info("this GPU has no bf16: precision auto takes fp16, and scales the gradients")
 
     def begin_step(self, peak_lr: float, warmup: int) -> None:
         """Set the learning rate of the present step."""
@@ -155,6 +158,8 @@ class Loop(ABC):
         with checkpoints.naming_damage(checkpoint):
             state = checkpoints.load_state(checkpoint)
             checkpoints.check_settings(self.folder, state["identity"], self.fingerprint())
+            if state["ranks"] != world_size():
+                log.warning("continuing a run of %d processes with another number", state["ranks"])
             checkpoints.restore_module(self.model, load("model"))
             checkpoints.restore_optimizer(self.optimizer, load("optimizer"))
             self.load_further(load)
@@ -175,6 +180,7 @@ class Loop(ABC):
             }
             state = {
                 "identity": self.fingerprint(),
+                "ranks": world_size(),
                 "progress": asdict(self.progress),
                 "scaler": self.scaler.state_dict(),
             }
@@ -289,9 +295,13 @@ class Metrics:
         write_text(self.path, "".join(line for line in whole if json.loads(line)["step"] <= step))
 
     def add(self, row: dict[str, Any]) -> None:
-        """Append one line, before the checkpoint of the same step."""
+        """Append one line and flush it to the disk, before the checkpoint of the same
+        step.
+        """
         with open(self.path, "a", encoding="utf-8") as file:
             file.write(json.dumps(row, ensure_ascii=False) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
 
     def publish(self, target: Path) -> list[dict[str, Any]]:
         """Write the lines to their final place; their content."""
