@@ -157,6 +157,8 @@ def run(words: Sequence[str] | None = None) -> int:
     except click.Abort:
         raise KeyboardInterrupt from None
     except Exception as error:
+        if isinstance(error.__cause__, KeyboardInterrupt):  # inside a class that is being made
+            raise KeyboardInterrupt from None
         return _explained(error)
     return status if isinstance(status, int) else 0
 

@@ -180,7 +180,7 @@ class TestLive:
                 tab.evaluate(self.CHOOSE.format(0, name))
                 tab.evaluate(self.CHOOSE.format(2, "hi"))
                 said, size = tab.evaluate(self.SAID), hindi[f"size_{name}"]
-                assert said.startswith(f"Hindi (hi, mid): {size:,} ids;")
+                assert said.startswith(f"Hindi (hi, n up to 2,823): {size:,} ids;")
                 assert f"{hindi[f'times_{name}']:.2f}" in said
                 assert tab.until(f"({self.HEADINGS}).includes('{name}: ids')")
             # the ids of the other as strokes
@@ -205,7 +205,9 @@ class TestLive:
             assert tab.until(self.DRAWN)
             found = dict.fromkeys(tab.evaluate(place.format(step / 100)) for step in range(100))
         taken = re.search(r"Take (\w+)\.", start(run))[1]
-        read = [re.match(r".*\((\w+), \w+\): ([\d,]+) ids", said) for said in found if said]
+        read = [
+            re.match(r".*\((\w+), n up to [\d,]+\): ([\d,]+) ids", said) for said in found if said
+        ]
         numbers = {one[1]: int(one[2].replace(",", "")) for one in read}
         assert numbers == rows[f"size_{taken}"].to_dict()
 
@@ -221,13 +223,16 @@ class TestLive:
                 for settings in (PRESENT, PRESENT | {"total": 1203})
             ]
             assert tab.evaluate(self.SAID).startswith(
-                f"Russian (ru, high): {sizes[0]['ru']:,} ids;"
+                f"Russian (ru, n up to 90,068): {sizes[0]['ru']:,} ids;"
             )
             tab.evaluate(
                 "(() => { const field = document.querySelector('#explore-total ~ input'); "
                 "field.value = 1203; field.dispatchEvent(new Event('input')); })()"
             )
-            wanted = f"Russian (ru, high): {sizes[1]['ru']:,} ids, {sizes[0]['ru']:,} in present"
+            wanted = (
+                f"Russian (ru, n up to 90,068): {sizes[1]['ru']:,} ids, "
+                f"{sizes[0]['ru']:,} in present"
+            )
             assert tab.until(f"{self.SAID}.startsWith({json.dumps(wanted)})")
             assert "ids by the sliders; strokes: present" in tab.evaluate(self.HEADINGS)
 

@@ -416,7 +416,7 @@ def test_hard_strings_stop_an_export_without_corpora(tmp_path):
     tokenizer = build_tokenizer(proto)
     tokenizer.encode_special_tokens = True
     differs = differing((processor(proto), tokenizer), [*HARD])[0]
-    with pytest.raises(VocapError, match=re.escape(f"for the line {differs!r}: ")):
+    with pytest.raises(VocapError, match=re.escape(f"for the line {differs!r};")):
         run(vocap, "export", write_model(tmp_path / "it.model", proto), "-o", tmp_path / "out")
     assert (tmp_path / "out" / "tokenizer.json").read_bytes() == before
     with pytest.raises(UsageError, match="corpora: for the Hugging Face form of a unigram"):

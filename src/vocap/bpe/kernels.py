@@ -412,8 +412,7 @@ def take_places(pair, pairs, count):
     found, at = np.empty(row.size, np.uint32), np.int64(row.head)
     last = at
     for place in range(found.size):
-        found[place] = np.uint32(pairs.places[at, 0])
-        last, at = at, np.int64(pairs.places[at, 1])
+        found[place], last, at = np.uint32(pairs.places[at, 0]), at, np.int64(pairs.places[at, 1])
     if found.size:
         pairs.places[last, 1] = count.free_place
         count.free_place = row.head

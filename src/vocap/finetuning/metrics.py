@@ -301,7 +301,7 @@ def task_score(task: str, measures: Mapping[str, float]) -> float:
     `paper_average`.
     """
     metrics = AVERAGED.get(task, ())
-    if not metrics or not measures.keys() >= {*metrics}:
+    if not metrics or not {*measures.keys()} >= {*metrics}:
         raise ScoringError(
             f"{task}: {', '.join(measures) or 'no measures'}; the average is over {AVERAGED}"
         )

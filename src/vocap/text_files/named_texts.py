@@ -74,6 +74,8 @@ def find_texts(
     named or a language has no text, VocapError for a missing file.
     """
     files: dict[str, Any] = {code: repeatable(text) for code, text in named.items()}
+    if corpora is not None and not corpora.is_dir():
+        raise UsageError(f"{corpora}: no such folder; name that of vocap sample")
     paths = [] if corpora is None else corpora.glob("*/heldout.txt")
     present = sorted(path.parent.name for path in paths)
     codes = list(languages) if languages is not None else list(dict.fromkeys([*files, *present]))

@@ -186,7 +186,7 @@ def _record_of(file: TextFile, line: bytes, number: int) -> dict[str, Any]:
     )
 
 
-def read_tsv(file: TextFile, blocks: Iterable[bytes]) -> Iterator[list[str]]:
+def read_column(file: TextFile, blocks: Iterable[bytes]) -> Iterator[list[str]]:
     """The cells of the column in each block."""
     field = file.layout.field
     column = int(field) if field.isdecimal() else 0
@@ -254,7 +254,7 @@ def read_parquet(file: TextFile, blocks: Iterable[bytes]) -> Iterator[list[str]]
         file.consumed, file.ended = file.size, numbers is None
 
 
-_READERS = {"text": read_plain, "jsonl": read_jsonl, "tsv": read_tsv, "parquet": read_parquet}
+_READERS = {"text": read_plain, "jsonl": read_jsonl, "tsv": read_column, "parquet": read_parquet}
 
 
 def _column(batch: Any, name: str) -> Any:

@@ -265,13 +265,7 @@ def fit_pieces(
     pieces, symbols = list(owners), list(settings.user_defined_symbols)
     fitted = mixture(pieces, models, weights)
     fitted = np.where(np.isnan(fitted), np.nanmin(fitted, initial=0.0) - UNLISTED, fitted)
-    excess = settings.other_rows(pieces) - free
-    if excess < 0:
-        raise UsageError(
-            f"the allocation leaves {free} rows free, byte fallback and symbols take "
-            f"{free + excess} of them; give them as for the allocation, or allocate again with "
-            f"other_rows {free + excess}"
-        )
+    excess = _excess(pieces, settings, free)
     kept, dropped = drop_excess(pieces, fitted, symbols, excess, layout.rows + free)
 
     # the model, with shadowed pieces raised
@@ -320,6 +314,20 @@ def _with_scores(proto: "ModelProto", scores: Mapping[str, float]) -> "ModelProt
     for entry in copy.pieces:
         entry.score = scores.get(entry.piece, entry.score)
     return copy
+
+
+def _excess(pieces: Sequence[str], settings: TextSettings, free: int) -> int:
+    """The rows that bytes and symbols take beyond the `free` ones: so many pieces must go.
+
+    Raises UsageError where they take fewer.
+    """
+    needed = settings.other_rows(pieces)
+    if needed < free:
+        raise UsageError(
+            f"the allocation leaves {free} rows free, byte fallback and symbols take {needed} of "
+            f"them; give them as for the allocation, or allocate again with other_rows {needed}"
+        )
+    return needed - free
 
 
 def mixture(
