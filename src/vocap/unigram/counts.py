@@ -35,7 +35,7 @@ from vocap.unigram.word_table import INSIDE, LAST, STRETCHES, WordTable, join_wo
 VERSION = 2
 MEMORY = 1_000_000_000  # bytes that are counted in, unless given
 APART = "apart"  # file of lines, while they are collected
-PARTS = 64  # of the stretches: one at a time is held
+PARTS = 16  # of the stretches: one at a time is held
 PART = np.uint64(2**64 // PARTS)  # of the hashes in each
 ROWS = 1 << 16  # of a block
 
@@ -177,30 +177,33 @@ def count_texts(
                     _spill(table, scratch)
                     table = WordTable(len(texts))
             found["sha256"] = text_sha256(text, blocks)
-        _spill(table, scratch)
+        spilled = (scratch / "0").exists()
+        if spilled:
+            _spill(table, scratch)
         with replacing(output, "wb") as file:
             _save(file, np.frombuffer(json.dumps(facts).encode(), np.uint8))
             if (scratch / APART).exists():
                 with open(scratch / APART, "rb") as lines_apart:
                     shutil.copyfileobj(lines_apart, file)
             for part in range(PARTS):
-                table = WordTable(len(texts))
-                for stretches in _blocks(scratch / str(part)):
-                    table.add_counted(*stretches)
-                _write(file, table, np.arange(table.known, dtype=np.int32))
+                if spilled:
+                    table = WordTable(len(texts))
+                    for stretches in _blocks(scratch / str(part)):
+                        table.add_counted(*stretches)
+                _write(file, table, part)
     return Counts(Path(output), facts)
 
 
 def _spill(table: WordTable, scratch: Path) -> None:
     """Write each part of the words behind those that were written before."""
-    parts = table.hashes[: table.known] // PART
     for part in range(PARTS):
         with naming(scratch), open(scratch / str(part), "ab") as file:
-            _write(file, table, np.flatnonzero(parts == part).astype(np.int32))
+            _write(file, table, part)
 
 
-def _write(file: IO[bytes], table: WordTable, words: NDArray[np.int32]) -> None:
-    """Write words in blocks."""
+def _write(file: IO[bytes], table: WordTable, part: int) -> None:
+    """Write the words of a part in blocks."""
+    words = np.flatnonzero(table.hashes[: table.known] // PART == part).astype(np.int32)
     for begin in range(0, len(words), ROWS):
         block = words[begin : begin + ROWS]
         length = table.lengths(block)

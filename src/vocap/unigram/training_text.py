@@ -125,7 +125,7 @@ def trained_on(
             found, others = plain.take(lines, LINE_END)
         for line, text in zip(others, normalize(others), strict=True):
             held = symbols and (symbols.in_line(line) or symbols.in_line(text))
-            if apart and (held or (settings.keeps_text and SPACE in line)):
+            if apart and (held or (SPACE in line and settings.keeps_text)):
                 whole.append(line)
                 continue
             read, seen = as_read(line), None
