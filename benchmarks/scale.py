@@ -11,13 +11,12 @@ alone, at 50 sizes. Others: `BpeTrainer` of tokenizers on the same words, `ffbpe
 
 Prints, and writes to OUT/scale.tsv: MB of text, the peak of anonymous memory of all
 processes in MB (sampled ten times a second; pages of mapped files do not count), the
-most space in the folder for temporary files, processor seconds, elapsed seconds. A row
-that is there is not made again. Linux only.
+most space of temporary files, processor seconds, elapsed seconds. A row that is there is
+not made again. Linux only.
 """
 
 import argparse
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -138,11 +137,12 @@ def measure(words: list[str], output: Path) -> tuple[float, ...]:
     used()
     with tempfile.TemporaryDirectory(dir=output) as folder:
         environment = {**os.environ, "TMPDIR": folder, "RAYON_NUM_THREADS": "1"}
-        before, began, peak, disk = shutil.disk_usage(folder).used, time.perf_counter(), 0, 0
+        began, peak, disk = time.perf_counter(), 0, 0
         process = subprocess.Popen(words, cwd=folder, env=environment, stdout=subprocess.DEVNULL)
         while process.poll() is None:
-            peak = max(peak, sum(map(anonymous_kb, family(process.pid))))
-            disk = max(disk, shutil.disk_usage(folder).used - before)
+            processes = family(process.pid)
+            peak = max(peak, sum(map(anonymous_kb, processes)))
+            disk = max(disk, stored_bytes(Path(folder), processes))
             time.sleep(0.1)
         seconds = time.perf_counter() - began
     if process.returncode:
@@ -171,6 +171,22 @@ def family(process: int) -> list[int]:
             except OSError:  # it has ended
                 continue
     return found
+
+
+def stored_bytes(folder: Path, processes: list[int]) -> int:
+    """The space of the files in a folder, and of those of it without a name that processes
+    hold open.
+    """
+    found = {}
+    held = (path for one in processes for path in Path("/proc", str(one), "fd").glob("*"))
+    for path in (*folder.rglob("*"), *held):
+        try:
+            if path.is_relative_to(folder) or str(folder) in os.readlink(path):
+                status = path.stat()
+                found[status.st_ino] = status.st_blocks * 512
+        except OSError:  # it is closed, or gone
+            continue
+    return sum(found.values())
 
 
 def anonymous_kb(process: int) -> int:

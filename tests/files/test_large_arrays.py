@@ -1,5 +1,10 @@
 """Arrays in files without names."""
 
+import mmap
+import os
+import sys
+import tempfile
+
 import numpy as np
 import pytest
 
@@ -16,6 +21,25 @@ def test_an_array_in_a_file_is_one_like_others(tmp_path, monkeypatch):
     other = new_array(1000, np.int32)
     assert not is_on_disk(other) and not is_on_disk(other[3:]) and len(shortened(other, 7)) == 7
     assert not is_on_disk(new_array(0, np.uint8, on_disk=True))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="space is freed on Linux")
+def test_space_of_a_shorter_array_on_the_disk_is_free(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    opened = []
+    make = tempfile.TemporaryFile
+
+    def kept_open(**options):
+        opened.append(make(**options))
+        return os.fdopen(os.dup(opened[-1].fileno()), "w+b")
+
+    monkeypatch.setattr("tempfile.TemporaryFile", kept_open)
+    array = new_array(1 << 20, np.int32, on_disk=True)
+    array[:] = np.arange(1 << 20)
+    shorter = shortened(shortened(array[5:], 1 << 19), (1 << 18) + 1)
+    assert shorter.tolist() == [*range(5, (1 << 18) + 6)] and is_on_disk(shorter)
+    assert os.fstat(opened[0].fileno()).st_blocks * 512 <= (1 << 20) + 3 * mmap.PAGESIZE
+    assert array[:5].tolist() == [*range(5)]
 
 
 def test_a_longer_array_has_the_same_rows_and_others_of_zeros():

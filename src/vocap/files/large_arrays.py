@@ -5,7 +5,9 @@ what there is space for, and writes the remainder to the disk.
 import math
 import mmap
 import os
+import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -54,20 +56,34 @@ def is_large(size: int, memory: int | None) -> bool:
 
 def is_on_disk(array: NDArray[Any]) -> bool:
     """Whether `new_array` made the array, or the one that it is a part of, in a file."""
+    return _file_of(array) is not None
+
+
+def _file_of(array: NDArray[Any]) -> mmap.mmap | None:
+    """The mapped file of an array on the disk."""
     owner: Any = array
     while isinstance(owner, np.ndarray):
         owner = owner.base
-    return owner is not None
+    return getattr(owner, "obj", owner)  # of a view of it
 
 
 def shortened(array: NDArray[Any], size: int) -> NDArray[Any]:
-    """The first `size` elements. The remaining memory is freed, unless it is another
-    array's.
+    """The first `size` elements. The remaining memory, or space on the disk, is freed,
+    unless it is another array's in memory.
     """
-    if not array.flags.owndata:
-        return array[:size]
-    array.resize((size, *array.shape[1:]), refcheck=False)
-    return array
+    if array.flags.owndata:
+        array.resize((size, *array.shape[1:]), refcheck=False)
+        return array
+    file = _file_of(array)
+    if file is not None and sys.platform == "linux":
+        # whole pages, where the file system can
+        first = array[size:].ctypes.data - np.frombuffer(file, np.uint8).ctypes.data
+        last = (first + array[size:].nbytes) // mmap.PAGESIZE * mmap.PAGESIZE
+        first = -(-first // mmap.PAGESIZE) * mmap.PAGESIZE
+        if first < last:
+            with suppress(OSError):
+                file.madvise(mmap.MADV_REMOVE, first, last - first)
+    return array[:size]
 
 
 def lengthened(array: NDArray[Any], size: int, memory: int | None = None) -> NDArray[Any]:
