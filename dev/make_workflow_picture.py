@@ -26,6 +26,7 @@ STAGES = {
 TOGETHER = {
     "starter": ("fetch_starter", "extract_starter", "merge_starter"),
     "sample": ("sample", "sample_starter"),
+    "count": ("count", "count_starter"),
     "ladder": ("compile", "ladder", "ladder_starter"),
     "tokenize": ("tokenize", "tokenize_starter"),
     "joint": ("joint_descent", "pick_joint"),
@@ -35,6 +36,7 @@ TOGETHER = {
 CAPTIONS = {
     "starter": "text for a first run",
     "sample": "training, held-out",
+    "count": "distinct text, once",
     "weigh": "n of each language",
     "mix": "of all languages",
     "ladder": "models, ALP by size",

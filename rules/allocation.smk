@@ -86,6 +86,7 @@ rule allocate:
 rule trunk:
     input:
         train=expand("<results>/corpora/{lang}/train.txt", lang=LANGUAGES),
+        counts=COUNTS,
         tables=TABLES_OF_ALL,
         weights="<results>/corpora/weights.tsv",
     output:
@@ -104,6 +105,7 @@ rule trunk:
         memory=MEMORY,
     params:
         **run_params("pieces"),
+        counts=verbatim(COUNTS_OPTION),
         coverage=SETTINGS.vocabularies.coverage,
         alpha=lambda wildcards: TRUNKS[wildcards.trunk].alpha,
         beta=lambda wildcards: TRUNKS[wildcards.trunk].beta,
@@ -119,6 +121,7 @@ rule trunk:
             {resources.memory} \
             --vocabularies {params.results:q}/vocabularies \
             --corpora {params.results:q}/corpora \
+            {params.counts} \
             --weights {input.weights:q} \
             --coverage {params.coverage} \
             --alpha {params.alpha} \
@@ -142,6 +145,7 @@ rule allocate_pieces:
         texts=expand(
             "<results>/corpora/{lang}/{part}.txt", lang=LANGUAGES, part=["train", "heldout"]
         ),
+        counts=COUNTS,
         tables=TABLES_OF_ALL,
         weights="<results>/corpora/weights.tsv",
         development=lambda wildcards: (
@@ -166,6 +170,7 @@ rule allocate_pieces:
         memory=MEMORY,
     params:
         **run_params("pieces"),
+        counts=verbatim(COUNTS_OPTION),
         coverage=SETTINGS.vocabularies.coverage,
         settings=lambda wildcards: ALLOCATION_OPTIONS[wildcards.name],
         development=lambda wildcards: (
@@ -180,6 +185,7 @@ rule allocate_pieces:
             {resources.memory} \
             --vocabularies {params.results:q}/vocabularies \
             --corpora {params.results:q}/corpora \
+            {params.counts} \
             --weights {input.weights:q} \
             --trunk {input.trunk:q} \
             --coverage {params.coverage} \

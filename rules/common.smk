@@ -244,8 +244,9 @@ def needs(rule, minutes=30):
     def asked(need, fixed, factor=1):
         def of(wildcards, input, attempt):
             def amount(name):
-                if name == "text":
-                    return input.size_mb
+                if name == "text":  # counts are of the text beside them
+                    sizes = zip(input, input.size_files_mb)
+                    return sum(size for file, size in sizes if not file.endswith("counts.npy"))
                 return known_amount(name, rule, dict(wildcards.items()), SETTINGS)
 
             return int(min(attempt, HIGHEST_ATTEMPT) * (fixed + factor * need(amount)))
@@ -257,6 +258,10 @@ def needs(rule, minutes=30):
         "runtime": asked(row.seconds.of, minutes, MEASURED_TIMES / 60),
     }
 
+
+# The counts of all languages, and the option that names them: {lang} stands for each.
+COUNTS = expand("<results>/corpora/{lang}/counts.npy", lang=LANGUAGES)
+COUNTS_OPTION = options(counts=f"{RESULTS}/corpora/{{lang}}/counts.npy")
 
 # The limit of memory as an option: a resource, so that another one makes nothing again.
 MEMORY = options(memory=SETTINGS.memory)

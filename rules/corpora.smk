@@ -4,7 +4,7 @@ REQUIRED INPUTS
     the files of corpora.sources, config/languages.tsv (corpora.table)
     from elsewhere: the packages of corpora.starter, paths of corpora.sources, downloads
 OUTPUTS
-    results/corpora/{lang}/train.txt, heldout.txt, stats.json
+    results/corpora/{lang}/train.txt, heldout.txt, stats.json, counts.npy
     results/corpora/weights.tsv
     results/corpora/mix/{alpha}.txt
     results/corpora/starter/text, files/{download}/{file}
@@ -249,6 +249,50 @@ for batch in PLAN.batches:
                 --train {params.folder:q}/train.txt \
                 --heldout {params.folder:q}/heldout.txt \
                 --stats {params.folder:q}/stats.json 2>{log:q}
+            """
+
+
+# Each text is counted once, in its language's own job; ladders, trunks and the training of
+# JOINT and byte-pair encoding learn from the counts.
+for batch in PLAN.batches:
+
+    rule:
+        name:
+            f"count{batch.suffix}"
+        input:
+            train=expand("<results>/corpora/{lang}/train.txt", lang=batch.places),
+            heldout=expand("<results>/corpora/{lang}/heldout.txt", lang=batch.places),
+        output:
+            expand("<results>/corpora/{lang}/counts.npy", lang=batch.places),
+        log:
+            f"<logs>/corpora/count{batch.suffix}{batch.branch}.log",
+        benchmark:
+            f"<logs>/benchmarks/corpora/count{batch.suffix}{batch.branch}.tsv"
+        wildcard_constraints:
+            lang=one_of(batch.languages),
+        priority: 4  # ladders wait for it
+        conda:
+            "../envs/corpora.yaml"
+        threads: batch.threads
+        resources:
+            **needs(f"count{batch.suffix}"),
+        params:
+            **run_params("corpora"),
+            each=each_of(batch),
+            lang=language_of,
+            text=TEXT_OPTIONS,
+        message:
+            (
+                "Counting the texts of the starter corpus"
+                if batch.together
+                else "Counting the text of {wildcards.lang}"
+            )
+        shell:
+            """
+            vocap {params.each} count {params.results:q}/corpora/{params.lang}/train.txt \
+                --heldout {params.results:q}/corpora/{params.lang}/heldout.txt \
+                {params.text} \
+                -o {params.results:q}/corpora/{params.lang}/counts.npy 2>{log:q}
             """
 
 

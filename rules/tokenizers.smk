@@ -133,6 +133,15 @@ JOINT_TEXT = {
     )
     for name, entry in JOINT.items()
 }
+# Those of all training lines learn from the counts, but where they have symbols of their
+# own, or a layout has other tokens than the counts know: lines with these are read again.
+COUNTED = [
+    name
+    for name, entry in JOINT.items()
+    if not SAMPLED_ALPHAS
+    and not LAYOUT
+    and set(entry.text_of(TEXT).user_defined_symbols) <= set(TEXT.user_defined_symbols)
+]
 # Keys of an entry that are no options of its training.
 NO_OPTIONS = ("kind", "total", "export")
 # The text settings are in OWN_TEXT.
@@ -169,6 +178,7 @@ rule joint_descent:
     input:
         text=lambda wildcards: JOINT_TEXT[DESCENDED[wildcards.descent]],
         heldout=expand("<results>/corpora/{lang}/heldout.txt", lang=LANGUAGES),
+        counts=lambda wildcards: COUNTS if DESCENDED[wildcards.descent] in COUNTED else [],
         weights="<results>/corpora/weights.tsv",
     output:
         directory("<results>/tokenizers/.joint/{descent}"),
@@ -187,6 +197,7 @@ rule joint_descent:
     params:
         **run_params("tokenizers"),
         settings=lambda wildcards: JOINT_OPTIONS[DESCENDED[wildcards.descent]],
+        counts=lambda wildcards: (COUNTS_OPTION if DESCENDED[wildcards.descent] in COUNTED else ""),
         text=lambda wildcards: OWN_TEXT[DESCENDED[wildcards.descent]],
         layout=LAYOUT_OPTIONS,
         totals=lambda wildcards: totals_of(
@@ -199,6 +210,7 @@ rule joint_descent:
         vocap joint {resources.memory} \
             --weights {input.weights:q} \
             --characters {params.results:q}/corpora \
+            {params.counts} \
             {params.settings} \
             {params.text} \
             {params.layout} \
@@ -350,6 +362,7 @@ rule bpe_training:
     input:
         train=expand("<results>/corpora/{lang}/train.txt", lang=LANGUAGES),
         heldout=expand("<results>/corpora/{lang}/heldout.txt", lang=LANGUAGES),
+        counts=COUNTS,
         weights="<results>/corpora/weights.tsv",
         development=lambda wildcards: (
             DEVELOPMENT_TEXT.inputs(LANGUAGES) if TRAINED[wildcards.training] in FOLLOWERS else []
@@ -371,6 +384,7 @@ rule bpe_training:
     params:
         **run_params("tokenizers"),
         settings=lambda wildcards: TRAINING_OPTIONS[TRAINED[wildcards.training]],
+        counts=verbatim(COUNTS_OPTION),
         text=TEXT_OPTIONS,
         layout=LAYOUT_OPTIONS,
         totals=lambda wildcards: totals_of(
@@ -382,6 +396,7 @@ rule bpe_training:
         """
         vocap bpe {resources.memory} \
             --corpora {params.results:q}/corpora \
+            {params.counts} \
             --weights {input.weights:q} \
             {params.settings} \
             {params.text} \

@@ -63,6 +63,7 @@ for batch in PLAN.batches if ENGINE == "ladder" else []:
             ancient("<results>/vocabularies/compiled.txt"),
             train=expand("<results>/corpora/{lang}/train.txt", lang=batch.places),
             heldout=expand("<results>/corpora/{lang}/heldout.txt", lang=batch.places),
+            counts=expand("<results>/corpora/{lang}/counts.npy", lang=batch.places),
         output:
             curve=expand("<results>/vocabularies/{lang}/curve.tsv", lang=batch.places),
             characters=expand("<results>/vocabularies/{lang}/characters.tsv", lang=batch.places),
@@ -98,6 +99,7 @@ for batch in PLAN.batches if ENGINE == "ladder" else []:
             vocap {params.each} ladder {params.results:q}/corpora/{params.lang}/train.txt \
                 {resources.memory} \
                 --heldout {params.results:q}/corpora/{params.lang}/heldout.txt \
+                --counts {params.results:q}/corpora/{params.lang}/counts.npy \
                 --sizes {params.sizes} \
                 {params.settings} \
                 {params.text} \
