@@ -89,6 +89,11 @@ def test_numbers_are_finite():
         shown = run("mix", "--alpha", word, "--weights", "w.tsv", "--corpora", ".", "-o", "mix.txt")
         assert shown.returncode == 2
         assert "--alpha" in shown.stderr and len(shown.stderr.splitlines()) == 1
+    for verb in VERBS:
+        for parameter in vocap.get_command(None, verb).params:
+            if parameter.type.name.startswith("float"):
+                with pytest.raises(click.BadParameter):
+                    parameter.type_cast_value(None, ["nan"] if parameter.multiple else "nan")
 
 
 @pytest.mark.parametrize("code", ["", "../x", "a b", "a\nb"])

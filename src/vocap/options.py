@@ -5,6 +5,7 @@ share.
 import csv
 import functools
 import json
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import NoneType
@@ -32,6 +33,18 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 ANY_FOLDER = click.Path(path_type=Path, file_okay=False)  # it need not exist
 SEED = click.IntRange(0, 2**63 - 1)  # the range of torch
+
+
+class Number(click.FloatRange):
+    """A number within limits, which nan, that no limit excludes, is not."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        number: float = super().convert(value, param, ctx)
+        if math.isnan(number):
+            self.fail(f"{value} is not a number", param, ctx)
+        return number
 
 
 def of(settings: "type[ConfigSection]", *names: str) -> Decorator:
@@ -77,7 +90,7 @@ def _of_field(name: str, field: "FieldInfo") -> Decorator:
         given["type"] = click.IntRange(limits.get("ge"), limits.get("le")) if limits else int
     elif kind is float:
         least, most = limits.get("ge"), limits.get("le")
-        given["type"] = click.FloatRange(least, most, min_open="gt" in limits)
+        given["type"] = Number(least, most, min_open="gt" in limits)
     return click.option(flag, name, **given)
 
 

@@ -8,7 +8,7 @@ import click
 
 from vocap.forecast.run import GPU_TFLOPS, forecast_run
 from vocap.forecast.wording import forecast_text
-from vocap.options import PATH
+from vocap.options import PATH, Number
 
 
 @click.command()
@@ -29,7 +29,7 @@ from vocap.options import PATH
 @click.option(
     "--tflops",
     default=GPU_TFLOPS,
-    type=click.FloatRange(0.001, 1e6),
+    type=Number(0.001, 1e6),
     help="10^12 floating-point operations of a GPU in a second of training.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the forecast as JSON.")

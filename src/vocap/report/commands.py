@@ -10,7 +10,7 @@ import click
 
 from vocap import options
 from vocap.errors import log
-from vocap.options import PATH
+from vocap.options import PATH, Number
 from vocap.size.forecast import SizeSettings
 
 
@@ -75,7 +75,7 @@ def report(
     "--parameters",
     "others",
     default=86e6,
-    type=click.FloatRange(1, 1e15),
+    type=Number(1, 1e15),
     help="N, the parameters beside the embeddings.",
 )
 @click.option("--hidden", default=768, type=click.IntRange(1), help="H, the width of embeddings.")
