@@ -1,12 +1,13 @@
 """Memory and time of a command as the text grows, beside other trainers.
 
     python benchmarks/scale.py de=TEXT [ja=TEXT ...] -o OUT [--megabytes 100,1000]
-        [--commands bpe,joint,ladder] [--memory none,3000] [--total 100000]
+        [--commands bpe,joint,pieces,ladder] [--memory none,3000] [--total 100000]
 
 Of each TEXT (a few MB), OUT gets made text of the same language (benchmarks/made_text.py),
 of equal sizes that add up to each number of `--megabytes`. Each command runs in processes
 of its own, once for each `--memory` that it is given. `ladder` takes the first language
-alone, at 50 sizes. Others: `BpeTrainer` of tokenizers on the same words, `ffbpe` and
+alone, at 50 sizes; `pieces` is a trunk and an allocation, after ladders of two sizes that
+are not measured. Others: `BpeTrainer` of tokenizers on the same words, `ffbpe` and
 `sentencepiece` (`train_extremely_large_corpus`), where they are installed.
 
 Prints, and writes to OUT/scale.tsv: MB of text, the peak of anonymous memory of all
@@ -17,6 +18,7 @@ not made again. Linux only.
 
 import argparse
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -89,6 +91,8 @@ def main() -> None:
                 values = (command, ",".join(spoken), megabytes, memory)
                 if any(tuple(row.values())[: len(values)] == values for row in rows):
                     continue
+                if command == "pieces":
+                    make_vocabularies(corpora, spoken)
                 words = words_of(command, corpora, spoken, options.total, memory)
                 found = measure(words, options.output)
                 rows.append(dict(zip(COLUMNS, (*values, *found), strict=True)))
@@ -113,6 +117,25 @@ def make_corpora(output: Path, texts: dict[str, str], megabytes: int) -> Path:
     return folder
 
 
+def make_vocabularies(corpora: Path, languages: list[str]) -> None:
+    """The folder vocabularies/{language} in that of the corpora, made unless it is there."""
+    for language in languages:
+        folder = corpora / "vocabularies" / language
+        if not (folder / "curve.tsv").exists():
+            train = str(corpora / language / "train.txt")
+            words = [
+                "ladder",
+                train,
+                "--sizes",
+                "1000,10000",
+                "-o",
+                str(folder),
+                "--memory",
+                "3000",
+            ]
+            subprocess.run([*VOCAP, *words], check=True, stdout=subprocess.DEVNULL)
+
+
 def count_lines(path: Path) -> int:
     with open(path, "rb") as file:
         return sum(block.count(b"\n") for block in iter(lambda: file.read(1 << 20), b""))
@@ -129,6 +152,15 @@ def words_of(
     if command == "ladder":
         return [*VOCAP, "ladder", trains[0], "--sizes", "1000:50000:1000", "-o", "made", *limit]
     given = ["--corpora", str(corpora), "--weights", str(corpora / "weights.tsv")]
+    if command == "pieces":
+        given += ["--vocabularies", str(corpora / "vocabularies"), *limit]
+        trunk = [*VOCAP, "trunk", *given, "--largest", str(total), "-o", "trunk.npz"]
+        rule = ["--rule", "pieces", "--trunk", "trunk.npz", "--total", str(total), "-o", "made"]
+        return [
+            "sh",
+            "-c",
+            f"{shlex.join(trunk)} && {shlex.join([*VOCAP, 'allocate', *given, *rule])}",
+        ]
     return [*VOCAP, command, *given, "--total", str(total), "-o", "made", *limit]
 
 
