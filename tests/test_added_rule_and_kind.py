@@ -62,8 +62,8 @@ class Characters(Kind):
     def build(self, text, out):
         import numpy as np
 
-        from vocap.tokenizer_files.layout import write_as_trained
         from vocap.tokenizer_files.layout import Contents, build_model, round_scores
+        from vocap.tokenizers.trained import as_trained
         from vocap.unigram.sentencepiece_trainer import train
         from vocap.unigram.training_text import count_characters
         from sentencepiece import sentencepiece_model_pb2
@@ -72,7 +72,7 @@ class Characters(Kind):
         best = [character for character, _ in counts.most_common(self.total - 5)]
         scores = round_scores(np.log([counts[character] / counts.total() for character in best]))
         normalizer = sentencepiece_model_pb2.ModelProto.FromString(train(["a"], 5)).normalizer_spec
-        write_as_trained(out, self.kind, build_model(Contents(best, scores), normalizer), {})
+        as_trained(self.kind, build_model(Contents(best, scores), normalizer), {}).write(out)
 
 
 KINDS["characters"] = Characters

@@ -33,6 +33,7 @@ from vocap.tokenizer_files.model_file import (
     find_model,
     read_model,
 )
+from vocap.tokenizers.trained import as_trained
 from vocap.unigram.text_settings import (
     COVERAGE,
     META_PIECES,
@@ -272,16 +273,15 @@ class UnigramTokenizer(Adaptable):
         settings: Mapping[str, Any],
         facts: Mapping[str, Any],
     ) -> tuple[About, Mapping[str, Any]]:
-        description = layout.write_as_trained(
-            folder, kind, self.proto, settings, self.languages, **self.described, **facts
-        )
+        made = as_trained(kind, self.proto, settings, self.languages, **self.described, **facts)
+        made.write(folder)
         target, given = folder / "huggingface", self.config
         if self.definition is None:
             write_export(self.proto, name, target, self.layout, self.chat, given)
         else:
             tokenizer = Tokenizer.from_str(json.dumps(self.definition))
             write_folder(target, tokenizer, self.roles, self.layout.use, self.chat, given)
-        return About.of(self.proto), description
+        return About.of(self.proto), made.description
 
 
 def _ids(proto: Any) -> dict[str, int]:

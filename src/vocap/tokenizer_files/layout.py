@@ -15,7 +15,6 @@ import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,6 @@ from sentencepiece import sentencepiece_model_pb2
 
 from vocap import __version__
 from vocap.errors import VocapError
-from vocap.files.io import replacing, write_json, write_tsv
 from vocap.tokenizer_files import model_file
 from vocap.tokenizer_files.id_layout import MASK, XLM_R_LAYOUT, IdLayout, layout_of, set_roles
 from vocap.tokenizer_files.model_file import (
@@ -321,20 +319,6 @@ def bare_processor(proto: Any) -> Any:
     return model_file.build_processor(bare, "the model that was built")
 
 
-def write_tokenizer(
-    out: str | Path, proto: Any, rows: Sequence[tuple[Any, ...]], description: Mapping[str, Any]
-) -> None:
-    """Write `sentencepiece.model`, `pieces.tsv` and, last, `description.json`, each
-    whole or not at all. SentencePiece has loaded its pieces before, for the dead ones.
-    """
-    out = Path(out)
-    (out / "description.json").unlink(missing_ok=True)  # it says that the folder is complete
-    with replacing(out / "sentencepiece.model", "wb") as file:
-        file.write(proto.SerializeToString(deterministic=True))
-    write_tsv(out / "pieces.tsv", PIECE_COLUMNS, rows)
-    write_json(out / "description.json", description)
-
-
 def describe(
     kind: str,
     proto: Any,
@@ -380,30 +364,3 @@ def describe(
         "versions": {"vocap": __version__, "sentencepiece": sentencepiece.__version__},
     }
     return rows, description
-
-
-def describe_as_trained(
-    kind: str,
-    proto: Any,
-    settings: Mapping[str, Any],
-    owners: Mapping[str, Sequence[str]] | None = None,
-    scores: str = "as SentencePiece trained them",
-    **more: Any,
-) -> tuple[list[tuple[Any, ...]], dict[str, Any]]:
-    """`describe` of a model with its scores as they are: dead pieces are reported, not
-    repaired.
-    """
-    dead = dead_pieces(proto)
-    status = dict.fromkeys(dead, "dead")
-    return describe(kind, proto, settings, scores, owners or {}, status, dead, **more)
-
-
-def write_as_trained(
-    out: str | Path, kind: str, proto: Any, *described: Any, **more: Any
-) -> dict[str, Any]:
-    """Write a tokenizer with the description of `describe_as_trained`, which is
-    returned.
-    """
-    rows, description = describe_as_trained(kind, proto, *described, **more)
-    write_tokenizer(out, proto, rows, description)
-    return description

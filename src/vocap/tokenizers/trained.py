@@ -7,15 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vocap.errors import SettingError, log
-from vocap.files.io import write_json, write_tsv
+from vocap.files.io import replacing, write_json, write_tsv
 from vocap.result import Result
 from vocap.tokenizer_files.id_layout import IdLayout
-from vocap.tokenizer_files.layout import (
-    PIECE_COLUMNS,
-    describe_as_trained,
-    serialize,
-    write_tokenizer,
-)
+from vocap.tokenizer_files.layout import PIECE_COLUMNS, dead_pieces, describe, serialize
+from vocap.tokenizer_files.model_file import MODEL
 from vocap.tokenizers.settings import check_symbols
 from vocap.unigram.text_settings import TextSettings
 
@@ -72,11 +68,19 @@ class TrainedTokenizer(Result, ABC):
     def tokenizer(self) -> "Tokenizer":
         """The tokenizer of the library `tokenizers`: the ids of the exported one."""
 
-    @abstractmethod
     def write(self, folder: str | Path) -> None:
         """Write its file, pieces.tsv and, last, description.json, each whole or not at
         all.
         """
+        folder = Path(folder)
+        (folder / "description.json").unlink(missing_ok=True)  # it says that all is there
+        self.write_model(folder)
+        write_tsv(folder / "pieces.tsv", PIECE_COLUMNS, self.rows)
+        write_json(folder / "description.json", self.description)
+
+    @abstractmethod
+    def write_model(self, folder: Path) -> None:
+        """Write its file."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -99,8 +103,10 @@ class TrainedUnigram(TrainedTokenizer):
 
         return build_tokenizer(self.proto)
 
-    def write(self, folder: str | Path) -> None:
-        write_tokenizer(folder, self.proto, self.rows, self.description)
+    def write_model(self, folder: Path) -> None:
+        # SentencePiece has loaded its pieces before, for the dead ones
+        with replacing(folder / MODEL, "wb") as file:
+            file.write(self.proto.SerializeToString(deterministic=True))
 
 
 @dataclass(frozen=True, repr=False)
@@ -118,14 +124,10 @@ class TrainedBpe(TrainedTokenizer):
     def tokenizer(self) -> "Tokenizer":
         return self.built
 
-    def write(self, folder: str | Path) -> None:
+    def write_model(self, folder: Path) -> None:
         from vocap.bpe.model_file import write_definition
 
-        folder, layout = Path(folder), self.layout
-        (folder / "description.json").unlink(missing_ok=True)  # it says that all is there
-        write_definition(folder, self.built, layout.roles, layout.use)
-        write_tsv(folder / "pieces.tsv", PIECE_COLUMNS, self.rows)
-        write_json(folder / "description.json", self.description)
+        write_definition(folder, self.built, self.layout.roles, self.layout.use)
 
 
 def as_trained(
@@ -133,13 +135,16 @@ def as_trained(
     proto: "ModelProto",
     settings: Mapping[str, Any],
     owners: Mapping[str, Sequence[str]] | None = None,
+    scores: str = "as SentencePiece trained them",
     **more: Any,
 ) -> TrainedUnigram:
     """A model with its scores as they are: dead pieces are reported, not repaired.
 
     `owners`: piece to languages; `more`: further entries of the description.
     """
-    rows, description = describe_as_trained(kind, proto, settings, owners, **more)
+    dead = dead_pieces(proto)
+    status = dict.fromkeys(dead, "dead")
+    rows, description = describe(kind, proto, settings, scores, owners or {}, status, dead, **more)
     return TrainedUnigram(description, rows, proto)
 
 
