@@ -23,7 +23,13 @@ from vocap.files.io import read_object, read_tsv
 from vocap.text_files.text import Text, text_blocks, text_name
 from vocap.tokenizer_files import EXPORTED, encoders, layout
 from vocap.tokenizer_files.card import About
-from vocap.tokenizer_files.export import NEVER, find_settings, pipeline, write_export, write_folder
+from vocap.tokenizer_files.export import (
+    find_settings,
+    pipeline,
+    scores_of,
+    write_export,
+    write_folder,
+)
 from vocap.tokenizer_files.id_layout import ROLES, XLM_R_LAYOUT, IdLayout, layout_of, role_ids
 from vocap.tokenizer_files.layout import Contents
 from vocap.tokenizer_files.model_file import (
@@ -31,6 +37,7 @@ from vocap.tokenizer_files.model_file import (
     NORMAL,
     build_processor,
     find_model,
+    ids_of,
     read_model,
 )
 from vocap.tokenizers.trained import as_trained
@@ -128,7 +135,7 @@ class UnigramTokenizer(Adaptable):
 
     def _remade(self, proto: Any, **changes: Any) -> "UnigramTokenizer":
         """This tokenizer with the rows of `proto`, in both forms."""
-        ids, definition = _ids(proto), None
+        ids, definition = ids_of(proto), None
         if self.definition is not None:
             definition = deepcopy(self.definition)
             if self.exported:
@@ -136,13 +143,7 @@ class UnigramTokenizer(Adaptable):
             model = definition["model"]
             unknown = model["vocab"][model["unk_id"]][0] if model.get("unk_id") is not None else ""
             scores = dict(map(tuple, model["vocab"]))
-            rows = [
-                [
-                    entry.piece,
-                    scores.get(entry.piece, entry.score if entry.type == NORMAL else NEVER),
-                ]
-                for entry in proto.pieces
-            ]
+            rows = [[piece, scores.get(piece, score)] for piece, score in scores_of(proto)]
             # the library numbers added tokens behind the rows; as rows, they would
             # change the penalty of unknown characters
             while rows[-1][0] in self.unscored:
@@ -284,10 +285,6 @@ class UnigramTokenizer(Adaptable):
         return About.of(self.proto), made.description
 
 
-def _ids(proto: Any) -> dict[str, int]:
-    return {entry.piece: number for number, entry in enumerate(proto.pieces)}
-
-
 def load_unigram(path: Path) -> UnigramTokenizer:
     """The tokenizer of a .model or of a folder with one: results/tokenizers/NAME, or
     XLM-R's files.
@@ -297,7 +294,7 @@ def load_unigram(path: Path) -> UnigramTokenizer:
     encoders.refuse_definition(path)
     model = find_model(path)
     proto = read_model(model)
-    ids, own = _ids(proto), layout_of(proto)
+    ids, own = ids_of(proto), layout_of(proto)
     # a stock model names tokens of roles that it lacks, such as <pad>
     named = (role for role in ROLES if getattr(proto.trainer_spec, f"{role}_piece"))
     if any(own.token(role) is None for role in named):

@@ -12,7 +12,7 @@ from vocap.files.io import read_object
 from vocap.languages import DOMAINS
 from vocap.tokenizer_files import EXPORTED
 from vocap.tokenizer_files.id_layout import layout_of
-from vocap.tokenizer_files.model_file import CONTROL
+from vocap.tokenizer_files.model_file import CONTROL, pieces_of
 
 METHODS = {  # besides those of the kinds in `vocap.tokenizers.settings`
     "pieces": "PIECES: one descent over the pieces of all languages prunes those that the "
@@ -85,16 +85,8 @@ class About:
     def of(cls, proto: Any) -> "About":
         """The facts of a checked `ModelProto`."""
         layout = layout_of(proto)
-        own, spec, bytes_known = (
-            set(layout.names),
-            proto.normalizer_spec,
-            proto.trainer_spec.byte_fallback,
-        )
-        controls = [
-            entry.piece
-            for entry in proto.pieces
-            if entry.type == CONTROL and entry.piece not in own
-        ]
+        spec, bytes_known = proto.normalizer_spec, proto.trainer_spec.byte_fallback
+        controls = [piece for piece in pieces_of(proto, CONTROL) if piece not in layout.names]
         names = ", ".join(f"`{piece}`" for piece in controls)
         others = f", {len(controls)} control symbols ({names})" if controls else ""
         if layout.reserved:

@@ -37,6 +37,8 @@ from vocap.tokenizer_files.model_file import (
     UNKNOWN,
     USER_DEFINED,
     build_processor,
+    ids_of,
+    pieces_of,
     read_model,
 )
 from vocap.tokenizer_files.normalizer import (
@@ -99,13 +101,11 @@ def build_tokenizer(
     tokenizer.normalizer, tokenizer.pre_tokenizer = _steps(proto, name)
     # decoder, special tokens
     tokenizer.decoder = _decoder(proto)
-    ids = {entry.piece: number for number, entry in enumerate(proto.pieces)}
-    tokenizer.post_processor = special_tokens_step(layout or layout_of(proto), ids)
-    controls = [entry.piece for entry in proto.pieces if entry.type in (CONTROL, UNKNOWN)]
+    tokenizer.post_processor = special_tokens_step(layout or layout_of(proto), ids_of(proto))
     tokenizer.add_special_tokens(
         [
             AddedToken(token, lstrip=token == MASK, normalized=False, special=True)
-            for token in controls
+            for token in pieces_of(proto, CONTROL, UNKNOWN)
         ]
     )
     return tokenizer
@@ -115,7 +115,7 @@ def _steps(
     proto: Any, name: str
 ) -> tuple[normalizers.Normalizer, pre_tokenizers.PreTokenizer | None]:
     """The normaliser, and the pre-tokeniser that keeps words apart."""
-    text_pieces = [entry.piece for entry in proto.pieces if entry.type in (NORMAL, USER_DEFINED)]
+    text_pieces = pieces_of(proto, NORMAL, USER_DEFINED)
     normalizer = normalizer_of(proto, name)
     splits: list[pre_tokenizers.PreTokenizer] = []
     if SPACE in text_pieces and not any(SPACE in piece[1:] for piece in text_pieces):
@@ -150,13 +150,12 @@ def normalizer_of(proto: Any, name: str = "the model") -> normalizers.Normalizer
     cannot be expressed.
     """
     spec = proto.normalizer_spec
-    symbols = [entry.piece for entry in proto.pieces if entry.type == USER_DEFINED]
     rules = read_charsmap(spec.precompiled_charsmap)
     try:
         return build_normalizer(
             rules,
             spec.precompiled_charsmap,
-            symbols,
+            pieces_of(proto, USER_DEFINED),
             spec.add_dummy_prefix,
             spec.remove_extra_whitespaces,
         )
@@ -192,12 +191,11 @@ def unknown_in_literals(proto: Any) -> str:
     character of each such literal (special tokens, byte pieces) that no piece can cover
     there is enough to tell it from the piece.
     """
-    text_pieces = [entry.piece for entry in proto.pieces if entry.type in (NORMAL, USER_DEFINED)]
+    text_pieces = pieces_of(proto, NORMAL, USER_DEFINED)
     holding: dict[str, list[str]] = {}
     # the literal before a character, and it: what follows
     places: dict[tuple[str, str], list[str]] = {}
-    literals = [entry.piece for entry in proto.pieces if entry.type in (CONTROL, UNKNOWN, BYTE)]
-    for literal in literals:
+    for literal in pieces_of(proto, CONTROL, UNKNOWN, BYTE):
         for place in sorted(range(len(literal)), key=lambda place: literal[place].isalnum()):
             character = literal[place]
             if character not in holding:
@@ -277,8 +275,7 @@ def write_export(
         )
     tokenizer = build_tokenizer(proto, name, layout)
     tokens = {role: proto.pieces[number].piece for role, number in role_ids(proto).items()}
-    symbols = [entry.piece for entry in proto.pieces if entry.type in (CONTROL, USER_DEFINED)]
-    if template := layout.read_template(symbols):
+    if template := layout.read_template(pieces_of(proto, CONTROL, USER_DEFINED)):
         chat = {**chat, CHAT_TEMPLATE: template}
     check = partial(compare_forms, proto, name, lines)
     write_folder(output, tokenizer, tokens, layout.use, chat, given, check)
@@ -444,8 +441,7 @@ def _check(proto: Any, name: str) -> None:
     """
     check_unigram(proto, name)
     # sums of scores in float32 and in float64
-    entries = [entry for entry in proto.pieces if entry.type == NORMAL]
-    if rough := sum(entry.score % STEP != 0 for entry in entries):
+    if rough := sum(one.type == NORMAL and one.score % STEP != 0 for one in proto.pieces):
         log.warning(
             "%s: %d scores are no multiples of 2^-10: SentencePiece and tokenizer.json may choose "
             "different pieces of equal score; vocap diff of the two files counts such lines",
@@ -454,8 +450,8 @@ def _check(proto: Any, name: str) -> None:
         )
     # the penalty of an unknown character depends on `NEVER`: without effect while each
     # character is a piece
-    known = {entry.piece for entry in proto.pieces if entry.type in (NORMAL, USER_DEFINED)}
-    if without := sorted(set("".join(entry.piece for entry in entries)) - known):
+    known = set(pieces_of(proto, NORMAL, USER_DEFINED))
+    if without := sorted(set("".join(pieces_of(proto, NORMAL))) - known):
         log.warning(
             "%s: %d characters occur in pieces and are none themselves (%s): where they stand "
             "alone, SentencePiece and tokenizer.json may differ; vocap diff of the two files "

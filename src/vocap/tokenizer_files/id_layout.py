@@ -19,7 +19,7 @@ from sentencepiece import sentencepiece_model_pb2
 from vocap.errors import UsageError
 from vocap.section import ConfigSection
 from vocap.tokenizer_files import MASK
-from vocap.tokenizer_files.model_file import BYTES, CONTROL, UNKNOWN, USER_DEFINED
+from vocap.tokenizer_files.model_file import BYTES, CONTROL, UNKNOWN, USER_DEFINED, pieces_of
 
 RESERVED = "<reserved_{}>"  # from 0
 Role = Literal["bos", "eos", "pad", "unk"]  # of SentencePiece, which has none for the mask
@@ -315,7 +315,7 @@ def layout_of(proto: Any) -> IdLayout:
             break
         if entry.piece != MASK:
             special.append(Special(token=entry.piece, role=by_id.get(number)))
-    others = [entry.piece for entry in proto.pieces if entry.type == CONTROL]
+    others = pieces_of(proto, CONTROL)
     count = sum(piece not in controls and bool(reserved.fullmatch(piece)) for piece in others)
     return IdLayout.model_construct(
         special=special, mask=MASK in others, reserved=count, model_max_length=None

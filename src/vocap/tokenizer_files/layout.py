@@ -33,6 +33,7 @@ from vocap.tokenizer_files.model_file import (
     SHAPE,
     UNKNOWN,
     USER_DEFINED,
+    pieces_of,
 )
 
 # sums of its multiples are exact in float32 (SentencePiece) and float64 (tokenizers)
@@ -130,18 +131,14 @@ def read_contents(proto: Any, name: str) -> Contents:
     brings its own. Raises VocapError as `check_unigram`.
     """
     check_unigram(proto, name)
-    pieces, scores, symbols, controls = [], [], [], []
     own = set(layout_of(proto).names)
-    for entry in proto.pieces:
-        if entry.type == NORMAL:
-            pieces.append(entry.piece)
-            scores.append(entry.score)
-        elif entry.type == USER_DEFINED:
-            symbols.append(entry.piece)
-        elif entry.type == CONTROL and entry.piece not in own:
-            controls.append(entry.piece)
-    has_bytes = any(entry.type == BYTE for entry in proto.pieces)
-    return Contents(pieces, np.array(scores, np.float64), symbols, has_bytes, controls)
+    return Contents(
+        pieces_of(proto, NORMAL),
+        np.array([entry.score for entry in proto.pieces if entry.type == NORMAL], np.float64),
+        pieces_of(proto, USER_DEFINED),
+        bool(pieces_of(proto, BYTE)),
+        [name for name in pieces_of(proto, CONTROL) if name not in own],
+    )
 
 
 def check_unigram(proto: Any, name: str) -> None:

@@ -78,6 +78,16 @@ def read_pieces(model: str | Path | bytes) -> Pieces:
     )
 
 
+def pieces_of(proto: Any, *types: int) -> list[str]:
+    """The pieces of some types of a `ModelProto`, by id."""
+    return [entry.piece for entry in proto.pieces if entry.type in types]
+
+
+def ids_of(proto: Any) -> dict[str, int]:
+    """The id of each piece of a `ModelProto`."""
+    return {entry.piece: number for number, entry in enumerate(proto.pieces)}
+
+
 def load_processor(path: str | Path) -> Any:
     """A `SentencePieceProcessor` of a model file, of any of the four model types."""
     return build_processor(parse_model(path), path)

@@ -119,7 +119,7 @@ def build_normalizer(
                 code = codes.new()
                 hide.append(normalizers.Replace(JOINER, code))
                 show.insert(0, normalizers.Replace(code, JOINER))
-            steps += [*hide, *_charsmap_steps(rules, charsmap, codes, len(changed)), *show]
+            steps += [*hide, *_charsmap_steps(rules, charsmap, codes, changed), *show]
     if remove_extra_spaces:
         steps += [normalizers.Replace(Regex(" {2,}"), " "), normalizers.Replace(Regex(r"\A "), "")]
     if dummy_prefix:
@@ -179,16 +179,14 @@ def by_length(texts: Iterable[str]) -> list[str]:
     return sorted(texts, key=lambda text: (-len(text), text))
 
 
-def _changed_without_rule(rules: dict[str, str]) -> list[str]:
-    """The code points whose value (themselves, where no rule has them) is not in
-    NFC.
+def _changed_without_rule(rules: dict[str, str]) -> int:
+    """The number of code points whose value (themselves, where no rule has them) is not
+    in NFC.
     """
     written = SEPARATOR.join(_characters()).translate(_single_rules(rules))
     composed = _NFC.normalize_str(written)
-    if composed == written:  # as of nmt_nfkc
-        return []
-    values = zip(_characters(), written.split(SEPARATOR), composed.split(SEPARATOR), strict=True)
-    return [character for character, value, other in values if value != other]
+    values = zip(written.split(SEPARATOR), composed.split(SEPARATOR), strict=True)
+    return sum(value != other for value, other in values)
 
 
 def _single_rules(rules: dict[str, str]) -> dict[int, str]:

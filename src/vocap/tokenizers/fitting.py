@@ -26,7 +26,7 @@ from vocap.tokenizers.trained import TrainedUnigram, check_unigram_text
 from vocap.unigram.text_settings import XLM_R, TextSettings
 
 if TYPE_CHECKING:
-    from sentencepiece.sentencepiece_model_pb2 import ModelProto, NormalizerSpec, TrainerSpec
+    from sentencepiece.sentencepiece_model_pb2 import NormalizerSpec, TrainerSpec
 
 # a piece that no model scores lies this far (nats) below the lowest one that is scored
 UNLISTED = 10.0
@@ -282,7 +282,7 @@ def fit_pieces(
     )
     dead = layouts.dead_pieces(proto)
     # without raising no pieces but these are dead
-    before = _with_scores(proto, dict(zip(contents.pieces, contents.scores, strict=True)))
+    before = layouts.build_model(contents, normalizer, layout, trained)
     added = [piece for piece, holders in owners.items() if not holders and piece not in symbols]
     status = (
         dict.fromkeys(added, "character")
@@ -305,15 +305,6 @@ def fit_pieces(
         characters_added=len(added),
     )
     return TrainedUnigram(description, rows, proto)
-
-
-def _with_scores(proto: "ModelProto", scores: Mapping[str, float]) -> "ModelProto":
-    """A copy of a model in which some pieces have these scores."""
-    copy = type(proto)()
-    copy.CopyFrom(proto)
-    for entry in copy.pieces:
-        entry.score = scores.get(entry.piece, entry.score)
-    return copy
 
 
 def _excess(pieces: Sequence[str], settings: TextSettings, free: int) -> int:

@@ -18,7 +18,7 @@ from vocap.files.io import replacing
 from vocap.tokenizer_files.cuts import PUBLISHED
 from vocap.tokenizer_files.id_layout import layout_of
 from vocap.tokenizer_files.layout import check_unigram
-from vocap.tokenizer_files.model_file import BYTE, USER_DEFINED, read_model
+from vocap.tokenizer_files.model_file import BYTE, USER_DEFINED, ids_of, read_model
 
 if TYPE_CHECKING:
     from gguf import GGUFWriter
@@ -77,7 +77,7 @@ def _add_pieces(writer: "GGUFWriter", path: Path) -> int:
     writer.add_remove_extra_whitespaces(spec.remove_extra_whitespaces)
     if spec.precompiled_charsmap:
         writer.add_precompiled_charsmap(spec.precompiled_charsmap)
-    ids = {entry.piece: number for number, entry in enumerate(proto.pieces)}
+    ids = ids_of(proto)
     _add_roles(writer, {role: ids[token] for role, token in layout.roles.items()})
     return len(ids)
 
