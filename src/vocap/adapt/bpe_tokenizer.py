@@ -51,10 +51,10 @@ class BpeTokenizer(Adaptable):
     def splitter(self) -> splitting.Splitter:
         return splitting.Splitter(self.encoder)
 
-    @cached_property
+    @property
     def names(self) -> list[str]:
         """Bytes as text, U+2581 for spaces."""
-        return [piece or "" for piece in self.splitter.pieces]
+        return self.splitter.texts
 
     @cached_property
     def derivations(self) -> model_file.Derivations:

@@ -42,7 +42,6 @@ from vocap.tokenizer_files.model_file import (
 )
 from vocap.tokenizers.trained import as_trained
 from vocap.unigram.text_settings import (
-    COVERAGE,
     META_PIECES,
     NFC,
     NORMALIZATIONS,
@@ -122,7 +121,7 @@ class UnigramTokenizer(Adaptable):
                 )
         return replace(self, proto=self._lay_out(self.contents, by_id))
 
-    def _lay_out(self, contents: Contents, order: Sequence[str] = ()) -> Any:
+    def _lay_out(self, contents: Contents, order: Sequence[str]) -> Any:
         """The `ModelProto` of `contents`: the rows of the layout, then those of `order`
         in its order.
         """
@@ -381,7 +380,7 @@ def choose_model(
     words: "WordTypes",
     is_wanted: Callable[[str], bool],
     count: int,
-    coverage: float = COVERAGE,
+    coverage: float,
 ) -> tuple[int, dict[str, float], dict[str, float]]:
     """The smallest model of a language with `count` new pieces: size, scores of all
     pieces and of the new ones.

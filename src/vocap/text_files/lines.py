@@ -367,27 +367,24 @@ def unescape_line(line: str) -> str:
     return _ESCAPED.sub(lambda match: "\n" if match[1] == "n" else "\\", line)
 
 
-def document_lines(text: str, most: int = MAX_LINE_BYTES) -> Iterator[str]:
+def document_lines(text: str, most: int = MAX_LINE_BYTES) -> list[str]:
     r"""The document as lines of at most `most` bytes: cut behind line ends, which stay.
 
     Parts without text are left out. A longer line of the document stays whole, for the
     count of overlong lines.
 
-    >>> list(document_lines("one\ntwo\n\nthree", 9))
+    >>> document_lines("one\ntwo\n\nthree", 9)
     ['one\\n', 'two\\n\\n', 'three']
     """
-    part, size = "", 0
+    parts, size = [""], 0
     for line in re.findall(r"[^\n]*\n|[^\n]+", text):
-        written = escape_line(line)
-        length = len(written.encode("utf-8", "surrogatepass"))
-        if part and size + length > most:
-            if part.strip():
-                yield escape_line(part)
-            part, size = "", 0
-        part += line
+        length = len(escape_line(line).encode("utf-8", "surrogatepass"))
+        if size + length > most:
+            parts.append("")
+            size = 0
+        parts[-1] += line
         size += length
-    if part.strip():
-        yield escape_line(part)
+    return [escape_line(part) for part in parts if part.strip()]
 
 
 def holds_documents(path: str | Path) -> bool:
@@ -498,7 +495,7 @@ def survey(block: bytes) -> Survey:
     return Survey(starts[valid], ends[valid], counts)
 
 
-def decoded(file: LineFile, aligned: bool = False) -> Iterator[list[str]]:
+def decoded(file: LineFile, aligned: bool) -> Iterator[list[str]]:
     """The lines of each block as text, without invalid ones, which one warning counts.
 
     `aligned`: each of these is an empty line. Raises VocapError as `file` and

@@ -97,7 +97,7 @@ class SentencePieceEncoder:
     def encode_batch(self, lines: list[str]) -> list[list[int]]:
         """The ids of every line, no special tokens added."""
         # one thread: the workflow starts as many jobs as there are cores
-        return self.processor.encode(lines, num_threads=1) if lines else []
+        return self.processor.encode(lines, num_threads=1)
 
     def decode_batch(self, ids: list[list[int]]) -> list[str]:
         """The text of the ids of every line."""

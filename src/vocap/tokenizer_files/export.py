@@ -5,7 +5,7 @@ comes with it.
 import json
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
@@ -135,7 +135,7 @@ def _steps(
     return normalizer, pre_tokenizers.Sequence(splits) if splits else None
 
 
-def pipeline(proto: Any, name: str = "the model") -> dict[str, Any]:
+def pipeline(proto: Any, name: str) -> dict[str, Any]:
     """The steps of tokenizer.json that `build_tokenizer` makes for the pieces of
     `proto`: they depend on the characters that are pieces.
     """
@@ -192,15 +192,17 @@ def unknown_in_literals(proto: Any) -> str:
     there is enough to tell it from the piece.
     """
     text_pieces = pieces_of(proto, NORMAL, USER_DEFINED)
-    holding: dict[str, list[str]] = {}
+
+    @cache
+    def holding(character: str) -> list[str]:
+        return [piece for piece in text_pieces if character in piece]
+
     # the literal before a character, and it: what follows
     places: dict[tuple[str, str], list[str]] = {}
     for literal in pieces_of(proto, CONTROL, UNKNOWN, BYTE):
         for place in sorted(range(len(literal)), key=lambda place: literal[place].isalnum()):
             character = literal[place]
-            if character not in holding:
-                holding[character] = [piece for piece in text_pieces if character in piece]
-            if not any(_covers(piece, literal, place) for piece in holding[character]):
+            if not any(_covers(piece, literal, place) for piece in holding(character)):
                 places.setdefault((literal[:place], character), []).append(literal[place + 1 :])
                 break
     return "|".join(
@@ -254,8 +256,8 @@ def write_export(
     proto: Any,
     name: str,
     output: str | Path,
-    layout: IdLayout | None = None,
-    chat: Mapping[str, str] = NOTHING,
+    layout: IdLayout | None,
+    chat: Mapping[str, str],
     given: Mapping[str, Any] = NOTHING,
     lines: Iterable[str] = HARD,
 ) -> int:
@@ -342,8 +344,8 @@ def write_folder(
     tokenizer: Tokenizer,
     tokens: Mapping[str, str],
     use: Mapping[str, Any],
-    chat: Mapping[str, str] = NOTHING,
-    given: Mapping[str, Any] = NOTHING,
+    chat: Mapping[str, str],
+    given: Mapping[str, Any],
     check: Callable[[Path], None] | None = None,
 ) -> None:
     """Write the files `EXPORTED` as the folder `output`, in the place of an older one

@@ -346,7 +346,7 @@ def describe(
         for piece, *entry, state in entries
     ]
     # entries
-    pieces = sum(entry.type == NORMAL for entry in proto.pieces)
+    pieces = len(pieces_of(proto, NORMAL))
     dead = list(status.values()).count("dead")
     description = {
         "kind": kind,

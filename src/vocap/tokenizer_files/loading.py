@@ -42,7 +42,7 @@ def open_encoder(tokenizer: AnyTokenizer, split: Cuts = ()) -> Encoder:
     return open_encoders({name: tokenizer}, split)[name]
 
 
-def open_encoders(named: Mapping[str, AnyTokenizer], splits: Cuts = ()) -> dict[str, Encoder]:
+def open_encoders(named: Mapping[str, AnyTokenizer], splits: Cuts) -> dict[str, Encoder]:
     """The encoders of tokenizers by name: of paths, of the bytes of a .model, or of ones
     that are loaded, which stay as they are.
 

@@ -64,7 +64,7 @@ def needs_cut(path: Path) -> bool:
     return path.is_file() and is_ranks(path) and not path.with_name(SETTINGS).is_file()
 
 
-def read_ranks(path: Path, split: str | None = None) -> "tuple[Tokenizer, int]":
+def read_ranks(path: Path, split: str | None) -> "tuple[Tokenizer, int]":
     """The `tokenizers.Tokenizer` of a file of ranks, and T; `split`: the name of a cut.
 
     T counts the special tokens of encoding.json; text is never read as one. A rank that

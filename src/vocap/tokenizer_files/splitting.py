@@ -49,7 +49,8 @@ class Splitter:
         return [None if piece is None else self._write(piece) for piece in self.encoder.pieces]
 
     @cached_property
-    def _texts(self) -> list[str]:
+    def texts(self) -> list[str]:
+        """The same, "" where an id has none."""
         return [piece or "" for piece in self.pieces]
 
     def split(self, words: Iterable[str]) -> Iterator[tuple[str, ...]]:
@@ -58,7 +59,7 @@ class Splitter:
         """
         unknown = self.encoder.unk_id
         texts = (self.prefix + word for word in words)
-        piece_of = self._texts.__getitem__
+        piece_of = self.texts.__getitem__
         while part := list(islice(texts, AT_ONCE)):
             for text, row in zip(part, self.encoder.encode_batch(part), strict=True):
                 if unknown in row or self.encoder.drops:

@@ -165,8 +165,8 @@ def digits(piece: str | None) -> int:
 def add_lines(
     segments: Segments,
     blocks: Iterable[list[str]],
-    model: Bigram | None = None,
-    folds: bool = False,
+    model: Bigram | None,
+    folds: bool,
 ) -> None:
     """Add a text, with the bits of its lines under a model, or in ten `folds`; with those
     of unknown characters.
@@ -186,7 +186,7 @@ def add_lines(
 
 
 def encode_aligned(
-    encoder: Encoder, text: Text, model: Bigram | None = None, folds: bool = False
+    encoder: Encoder, text: Text, model: Bigram | None, folds: bool
 ) -> NDArray[np.void]:
     """The lines of an aligned text as `add_lines` has them, `LINE` [lines], zeros in the
     place of gaps.

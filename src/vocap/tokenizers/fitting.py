@@ -240,10 +240,10 @@ def fit_pieces(
     models: Mapping[str, Mapping[str, float]],
     weights: Mapping[str, float],
     normalizer: "NormalizerSpec",
-    settings: TextSettings = XLM_R,
-    free: int = 0,
-    layout: IdLayout = XLM_R_LAYOUT,
-    trained: "TrainerSpec | None" = None,
+    settings: TextSettings,
+    free: int,
+    layout: IdLayout,
+    trained: "TrainerSpec",
 ) -> TrainedUnigram:
     """A model of T = pieces + the layout's rows + `free` ids.
 
@@ -265,8 +265,13 @@ def fit_pieces(
     pieces, symbols = list(owners), list(settings.user_defined_symbols)
     fitted = mixture(pieces, models, weights)
     fitted = np.where(np.isnan(fitted), np.nanmin(fitted, initial=0.0) - UNLISTED, fitted)
-    excess = _excess(pieces, settings, free)
-    kept, dropped = drop_excess(pieces, fitted, symbols, excess, layout.rows + free)
+    # the rows that bytes and symbols take beyond the free ones
+    if (needed := settings.other_rows(pieces)) < free:
+        raise UsageError(
+            f"the allocation leaves {free} rows free, byte fallback and symbols take {needed} of "
+            f"them; give them as for the allocation, or allocate again with other_rows {needed}"
+        )
+    kept, dropped = drop_excess(pieces, fitted, symbols, needed - free, layout.rows + free)
 
     # the model, with shadowed pieces raised
     contents = layouts.Contents(
@@ -305,20 +310,6 @@ def fit_pieces(
         characters_added=len(added),
     )
     return TrainedUnigram(description, rows, proto)
-
-
-def _excess(pieces: Sequence[str], settings: TextSettings, free: int) -> int:
-    """The rows that bytes and symbols take beyond the `free` ones: so many pieces must go.
-
-    Raises UsageError where they take fewer.
-    """
-    needed = settings.other_rows(pieces)
-    if needed < free:
-        raise UsageError(
-            f"the allocation leaves {free} rows free, byte fallback and symbols take {needed} of "
-            f"them; give them as for the allocation, or allocate again with other_rows {needed}"
-        )
-    return needed - free
 
 
 def mixture(

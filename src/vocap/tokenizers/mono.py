@@ -4,15 +4,13 @@ from pathlib import Path
 
 from vocap.errors import VocapError
 from vocap.tables.ladder import known_characters
-from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT, IdLayout
+from vocap.tokenizer_files.id_layout import IdLayout
 from vocap.tokenizer_files.layout import relayout
 from vocap.tokenizer_files.model_file import read_model
 from vocap.tokenizers.trained import TrainedUnigram, as_trained
 
 
-def lay_out_mono(
-    model: str | Path, language: str, layout: IdLayout = XLM_R_LAYOUT
-) -> TrainedUnigram:
+def lay_out_mono(model: str | Path, language: str, layout: IdLayout) -> TrainedUnigram:
     """The tokenizer of a SentencePiece unigram model of one language, in XLM-R's layout
     two ids larger. Raises VocapError for a model that is not there, or of another type.
     """
