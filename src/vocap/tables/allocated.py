@@ -20,8 +20,3 @@ class Allocated(Result):
     owners: dict[str, list[str]]
     settings: Mapping[str, Any] = field(default_factory=dict)
     lines: int | None = None
-
-    @property
-    def free_rows(self) -> int:
-        """The rows of T that it leaves to byte fallback and symbols."""
-        return int(self.settings.get("other_rows", 0))

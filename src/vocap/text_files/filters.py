@@ -6,6 +6,7 @@ A record is a line of text or of a table, an object of JSON Lines, or a row of P
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from hashlib import blake2b
 from itertools import compress
 from typing import Annotated, Any, Literal
@@ -201,20 +202,21 @@ class RecordFilter:
         self.filters = filters
         self.dropped: Counter[str] = Counter()
         seen = Distinct(filters.distinct or 0)
+
+        def reach(place: int, texts: Sequence[str], least: float) -> Iterable[bool]:
+            counts = count_letters(texts, filters.script or "Zyyy")
+            return counts[place] >= least * counts[place + 1]
+
         # of some texts and the value of a filter, whether each passes
         tests: dict[str, Callable[[Sequence[str], Any], Iterable[bool]]] = {
             "min_characters": lambda texts, least: np.array(list(map(len, texts))) >= least,
             "max_characters": lambda texts, most: np.array(list(map(len, texts))) <= most,
-            "min_letters": _have_letters,
-            "min_script": self._have_script,
+            "min_letters": partial(reach, 0),
+            "min_script": partial(reach, 2),
             "distinct": lambda texts, _: seen.is_new(texts),
         }
         given = filters.model_dump(exclude_none=True)
         self._tests = [(name, test, given[name]) for name, test in tests.items() if name in given]
-
-    def _have_script(self, texts: Sequence[str], least: float) -> Iterable[bool]:
-        _, _, own, scripted = count_letters(texts, self.filters.script or "Zyyy")
-        return own >= least * scripted
 
     def keep_texts(self, texts: list[str]) -> list[str]:
         """The texts that pass the filters of text, in their order."""
@@ -250,11 +252,6 @@ class RecordFilter:
             ) from None
         self.dropped["where"] += len(table) - len(kept)
         return kept.column("\0").to_pylist()
-
-
-def _have_letters(texts: Sequence[str], least: float) -> Iterable[bool]:
-    letters, visible, _, _ = count_letters(texts, "Zyyy")
-    return letters >= least * visible
 
 
 def record_filter(filters: Filters, language: str, layout: Layout) -> RecordFilter | None:

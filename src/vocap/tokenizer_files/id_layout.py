@@ -174,7 +174,7 @@ class IdLayout(ConfigSection):
     @property
     def rows(self) -> int:
         """Ids of T that neither pieces nor symbols and bytes of the text take."""
-        return len(self.special) + self.reserved + self.mask
+        return len(self.names)
 
     def token(self, role: str) -> str | None:
         """The special token of a role, if there is one."""

@@ -161,11 +161,10 @@ def dead_ids(splitter: Splitter, texts: Mapping[int, str]) -> list[int]:
 
         dead = dead_pieces(proto_of(encoder))
         read = encoder.processor.normalize
-        names = {number: encoder.pieces[number] or "" for number in texts}
         return [
             number
             for number, text in texts.items()
-            if names[number] in dead or not is_read(read, text, names[number])
+            if (piece := encoder.pieces[number] or "") in dead or not is_read(read, text, piece)
         ]
     tokenizer = encoder.tokenizer
     normalizer, cutter, model = tokenizer.normalizer, tokenizer.pre_tokenizer, tokenizer.model

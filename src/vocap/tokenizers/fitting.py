@@ -94,12 +94,11 @@ def fit(
         )
     shares = token_shares(vocabularies, chosen.sizes, sentence_shares(weights, chosen.sizes, alpha))
     models, normalizer, trained = read_models(vocabularies, chosen)
-    made = fit_pieces(
-        chosen.owners, models, shares, normalizer, text, chosen.free_rows, layout, trained
-    )
+    free = int(chosen.settings.get("other_rows", 0))
+    made = fit_pieces(chosen.owners, models, shares, normalizer, text, free, layout, trained)
     how = {name: chosen.settings.get(name) for name in ("rule", "token_fairness")}
-    made.description["settings"] |= {"alpha": alpha}
-    made.description["settings"] |= {name: value for name, value in how.items() if value}
+    used = {name: value for name, value in how.items() if value}
+    made.description["settings"] |= {"alpha": alpha, **used}
     made.description["text"] = learnt_from(vocabularies, chosen)
     if output is not None:
         made.write(output)
@@ -220,19 +219,17 @@ def token_shares(
 
 def learnt_from(vocabularies: Vocabularies, chosen: Allocated) -> dict[str, int | float]:
     """Lines of text and exponents of the chosen models, from the files that exist."""
-    lines = _lines_of(vocabularies, chosen.sizes) if chosen.lines is None else chosen.lines
+    lines = chosen.lines
+    if lines is None:  # those that the models were trained on, if they are known of all
+        if isinstance(vocabularies, Mapping):
+            counts = [vocabularies[language].lines for language in chosen.sizes]
+        else:
+            folders = (Path(vocabularies) / language for language in chosen.sizes)
+            counts = [known_characters(folder)[1] for folder in folders]
+        lines = sum(counts) if all(counts) else None
     facts: dict[str, int | float] = {} if lines is None else {"lines": lines}
     exponents = ("alpha", "beta")
     return facts | {name: chosen.settings[name] for name in exponents if name in chosen.settings}
-
-
-def _lines_of(vocabularies: Vocabularies, languages: Collection[str]) -> int | None:
-    """The lines that the models were trained on, of all languages; None if not known."""
-    if isinstance(vocabularies, Mapping):
-        lines = [vocabularies[language].lines for language in languages]
-    else:
-        lines = [known_characters(Path(vocabularies) / language)[1] for language in languages]
-    return sum(lines) if all(lines) else None
 
 
 def fit_pieces(

@@ -1,13 +1,13 @@
 """The rows of a table by T (`vocap.tables.curve`), measured on held-out text."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from vocap.tables.curve import Measured
-from vocap.text_files.named_texts import find_texts
-from vocap.text_files.text import Text, Texts, text_blocks
+from vocap.text_files.named_texts import find_texts, read_sentences
+from vocap.text_files.text import Text, Texts
 from vocap.tokenizer_files.encoders import Encoder
-from vocap.unigram.alp import average_log_probability, count_tokens
+from vocap.unigram.usage import Segments
 
 POINTS = 8  # of a curve over T
 
@@ -36,17 +36,11 @@ def measure_size(encoder: Encoder, total: int, texts: Mapping[str, Text]) -> lis
     """
     rows = []
     for language, text in texts.items():
-        sizes: list[int] = []
-        counts, lines = count_tokens(encoder, _filled(text, sizes))
-        if lines:
-            alp = average_log_probability(counts, lines)
-            rows.append(Measured(total, language, lines, sum(sizes), int(counts.sum()), alp))
+        segments = Segments(encoder)
+        for lines in read_sentences(text):
+            segments.add(lines)
+        sums = segments.sums
+        if count := sums["lines"]:
+            alp = sums["nats"] / count
+            rows.append(Measured(total, language, count, sums["bytes"], sums["tokens"], alp))
     return rows
-
-
-def _filled(text: Text, sizes: list[int]) -> Iterator[list[str]]:
-    """Blocks of the lines that hold text; their bytes are appended to `sizes`."""
-    for block in text_blocks(text)():
-        lines = [line for line in block if line]
-        sizes.append(sum(len(line.encode("utf-8")) for line in lines))
-        yield lines
