@@ -424,8 +424,7 @@ def append(proto: Any, scores: Mapping[str, float]) -> Any:
     """A copy of the `ModelProto` with these pieces behind all others, by score
     descending, then by string.
     """
-    longer = type(proto)()
-    longer.CopyFrom(proto)
+    longer = deepcopy(proto)
     for score, piece in sorted((-score, piece) for piece, score in scores.items()):
         longer.pieces.add(piece=piece, score=-score, type=NORMAL)
     longer.trainer_spec.vocab_size = len(longer.pieces)

@@ -142,7 +142,7 @@ def is_gap(line: str) -> bool:
     """Whether a line of aligned text stands for no translation: it is empty, or white
     space alone.
     """
-    return not line or line.isspace()
+    return not line.strip()
 
 
 def read_aligned(pattern: str, languages: Sequence[str]) -> dict[str, list[str]]:

@@ -123,7 +123,7 @@ def _steps(
         # remembers; but an unknown U+2581 is one token with the unknown characters
         # before it. Metaspace, since clients in JavaScript know no Split with its next
         splits.append(pre_tokenizers.Metaspace(SPACE, "never", split=True))
-    if unknown := unknown_in_literals(proto):
+    if unknown := unknown_in_literals(proto, text_pieces):
         if proto.trainer_spec.byte_fallback:
             splits.append(pre_tokenizers.Split(Regex(unknown), "isolated"))
         else:  # another unknown character; runs of them still become one token
@@ -182,16 +182,15 @@ def scores_of(proto: Any) -> list[tuple[str, float]]:
     return [(entry.piece, score(entry)) for entry in proto.pieces]
 
 
-def unknown_in_literals(proto: Any) -> str:
+def unknown_in_literals(proto: Any, text_pieces: Sequence[str]) -> str:
     """A regular expression of the unknown character in a literal `<s>` of the text;
-    empty where there is none.
+    empty where there is none; `text_pieces`: the pieces that text may match.
 
     Against a path with an unknown character, `Unigram` would prefer the piece `<s>`,
     whatever its score: the penalty of the former is counted from the lowest score. One
     character of each such literal (special tokens, byte pieces) that no piece can cover
     there is enough to tell it from the piece.
     """
-    text_pieces = pieces_of(proto, NORMAL, USER_DEFINED)
 
     @cache
     def holding(character: str) -> list[str]:

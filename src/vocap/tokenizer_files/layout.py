@@ -306,13 +306,15 @@ def bare_processor(proto: Any) -> Any:
     """The model with an identity normaliser and no dummy prefix: a string reaches the
     lattice as it is. Raises VocapError where SentencePiece does not load it.
     """
-    bare = sentencepiece_model_pb2.ModelProto()
-    bare.CopyFrom(proto)
-    bare.normalizer_spec.Clear()
-    bare.normalizer_spec.name = "identity"
-    bare.normalizer_spec.add_dummy_prefix = False
-    bare.normalizer_spec.remove_extra_whitespaces = False
-    bare.normalizer_spec.escape_whitespaces = False
+    identity = sentencepiece_model_pb2.NormalizerSpec(
+        name="identity",
+        add_dummy_prefix=False,
+        remove_extra_whitespaces=False,
+        escape_whitespaces=False,
+    )
+    bare = sentencepiece_model_pb2.ModelProto(
+        pieces=proto.pieces, trainer_spec=proto.trainer_spec, normalizer_spec=identity
+    )
     return model_file.build_processor(bare, "the model that was built")
 
 
