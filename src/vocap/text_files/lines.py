@@ -516,8 +516,9 @@ def decoded(file: LineFile, aligned: bool) -> Iterator[list[str]]:
             ]
             if invalid.any():
                 first = first or counts["read"] + int(invalid.argmax()) + 1
-            bad, with_nul = int(invalid.sum()), int(nul.sum())
-            counts.update(read=len(starts), invalid_utf8=bad, with_nul=with_nul)
+            counts.update(
+                read=len(starts), invalid_utf8=int(invalid.sum()), with_nul=int(nul.sum())
+            )
         if lines:
             yield lines
     check_encoding(file, counts)
