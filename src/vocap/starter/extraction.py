@@ -7,7 +7,7 @@ import subprocess
 import tarfile
 import zipfile
 from collections import Counter, defaultdict
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from vocap.starter.packages import Package, paper_code
 ENGLISH = "en"
 Message = tuple[str, str]  # its key (JSON) or English text (gettext), and the text itself
 Keyed = tuple[str, str]  # the key of a message (`message_key`), its text
-Row = tuple[str, str, str, str]  # language, duplicate key, message key or "", sentence
+KeyedRows = dict[str, tuple[str, str]]  # by duplicate key: message key or "", sentence
 
 
 def read_members(path: str | Path, wanted: Callable[[str], bool]) -> dict[str, bytes]:
@@ -148,9 +148,8 @@ class Extraction:
             lambda domain, identifier: line_key(f"{package.name}\0{domain}\0{identifier}")
         )
 
-    def rows(self) -> Iterator[Row]:
-        """Yield (language, duplicate key, message key, sentence) of every sentence:
-        English first, then by code.
+    def rows(self) -> Iterator[tuple[str, KeyedRows]]:
+        """Yield the sentences of every language that has some: English first, then by code.
 
         The message key is empty unless the sentence is its message's only one, and that
         message has one text alone in the language (no second plural form or context).
@@ -159,20 +158,22 @@ class Extraction:
         """
         catalogues = self._by_language()
         english, by_id = self._english(catalogues)
-        english_keys: set[str] = set()
-        if ENGLISH in self.scripts:
-            english_keys = yield from self._clean(ENGLISH, english, set())
-        for code in sorted(self.scripts.keys() - {ENGLISH}):
+        english_keys: KeyedRows = {}
+        for code in sorted(self.scripts, key=lambda code: (code != ENGLISH, code)):
             if code in self.package.code:
-                yield from self._source_lines(code)
-                continue
-            texts = [
-                (self._message_key(domain, identifier), text)
-                for domain, path in catalogues[code]
-                for identifier, text in self._messages(path)
-                if text != (by_id[domain].get(identifier) if by_id else identifier)
-            ]
-            yield from self._clean(code, texts, english_keys)
+                rows = self._source_lines(code)
+            elif code == ENGLISH:
+                rows = english_keys = self._clean(code, english, {})
+            else:
+                texts = [
+                    (self._message_key(domain, identifier), text)
+                    for domain, path in catalogues[code]
+                    for identifier, text in self._messages(path)
+                    if text != (by_id[domain].get(identifier) if by_id else identifier)
+                ]
+                rows = self._clean(code, texts, english_keys)
+            if rows:
+                yield code, rows
 
     def _by_language(self) -> dict[str, list[tuple[str, str]]]:
         """(domain, path) of every catalogue, by language; a domain is the path with its
@@ -180,8 +181,8 @@ class Extraction:
         """
         catalogues = defaultdict(list)
         for path in self.members:
-            code, match = wanted_code(self.package, path, self.scripts), self.package.match(path)
-            if code and match:
+            match = self.package.match(path)
+            if match and (code := paper_code(match["code"], self.scripts)):
                 start, end = match.span("code")
                 catalogues[code].append((f"{path[:start]}*{path[end:]}", path))
         return catalogues
@@ -231,36 +232,30 @@ class Extraction:
             ]
         return texts, {}
 
-    def _clean(
-        self, code: str, texts: list[Keyed], english_keys: set[str]
-    ) -> Generator[Row, None, set[str]]:
-        """Clean the texts of one language; returns its keys."""
-        # of equal texts the first message; of a message the first text
+    def _clean(self, code: str, texts: list[Keyed], english: KeyedRows) -> KeyedRows:
+        """The sentences of the texts of one language that are none of `english`."""
+        # of equal texts the first message
         chosen: dict[str, str] = {}
-        first: dict[str, str] = {}
-        several = set()  # messages of two texts or more
         for message, text in texts:
             if text:
                 chosen.setdefault(text, message)
-                if first.setdefault(message, text) != text:
-                    several.add(message)
         named = list(chosen.values())
+        different = Counter(message for message, text in set(texts) if text)
         sentences, numbers = sentences_of(chosen, self.scripts[code], self.package.wikitext)
         found = Counter(numbers)
-        keys: set[str] = set()
+        rows: KeyedRows = {}
         for key, number, sentence in zip(
             duplicate_keys(sentences), numbers, sentences, strict=True
         ):
-            if key not in keys and key not in english_keys:
-                keys.add(key)
+            if key not in english and key not in rows:
                 message = named[number]
-                only = found[number] == 1 and message not in several
-                yield code, key, message if only else "", sentence
-        return keys
+                only = found[number] == 1 == different[message]
+                rows[key] = (message if only else "", sentence)
+        return rows
 
-    def _source_lines(self, code: str) -> Iterator[Row]:
+    def _source_lines(self, code: str) -> KeyedRows:
         """The distinct lines of the package's own code in one programming language."""
-        keys = set()
+        rows: KeyedRows = {}
         for path in filter(lambda path: self.package.code_of(path) == code, self.members):
             try:
                 lines = self.members[path].decode("utf-8").split("\n")
@@ -268,7 +263,6 @@ class Extraction:
                 self.unreadable.append(f"{path}: {error}")
                 continue
             for line in (line.removesuffix("\r") for line in lines):
-                key = line_key(line)
-                if line.strip() and key not in keys:
-                    keys.add(key)
-                    yield code, key, "", line
+                if line.strip():
+                    rows.setdefault(line_key(line), ("", line))
+        return rows

@@ -13,8 +13,7 @@ whatever package.
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, chain, groupby
-from operator import itemgetter
+from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +30,7 @@ from vocap.files.io import (
 )
 from vocap.files.written import read_written, written_by
 from vocap.languages import Language, natural, read_languages
-from vocap.starter.extraction import ENGLISH, Extraction, Row, read_members, wanted_code
+from vocap.starter.extraction import ENGLISH, Extraction, KeyedRows, read_members, wanted_code
 from vocap.starter.packages import package_named
 
 COLUMNS = ("key", "message", "text")
@@ -49,15 +48,16 @@ PARALLEL = "parallel"  # the folder beside them, of text that is held out of the
 
 
 def write_messages(
-    output: Path, rows: Iterable[Row], languages: Iterable[str], missing: str | None = None
+    output: Path,
+    tables: Iterable[tuple[str, KeyedRows]],
+    languages: Iterable[str],
+    missing: str | None = None,
 ) -> None:
-    """Write the folder of one package, whole or not at all; `rows`: those of a language
-    together.
-    """
+    """Write the folder of one package, whole or not at all; `tables`: rows by language."""
     with replacing_directory(output, [MISSING, *(f"{code}.tsv" for code in languages)]) as folder:
-        for language, found in groupby(rows, key=itemgetter(0)):
+        for language, rows in tables:
             # keys need no escape, which `table_lines` looks for in every cell
-            lines = [f"{key}\t{message}\t{escape(text)}\n" for _, key, message, text in found]
+            lines = [f"{key}\t{message}\t{escape(text)}\n" for key, (message, text) in rows.items()]
             content = "".join([HEADER, "\n", *lines])
             (folder / f"{language}.tsv").write_bytes(content.encode())
         if missing:
