@@ -183,21 +183,6 @@ def _are_in(values: NDArray[np.uint64], known: NDArray[np.uint64]) -> NDArray[np
     return padded[np.searchsorted(known, values)] == values
 
 
-@dataclass
-class StarterText:
-    """The merged sentences of one language in UTF-8, how many each package gave, and its
-    parallel text.
-
-    `parallel`: for each of `SETS` the sentences of the chosen messages, in their order;
-    empty where there is none.
-    """
-
-    language: str
-    sentences: list[bytes]
-    by_package: dict[str, int]
-    parallel: dict[str, list[bytes]]
-
-
 def choose_messages(folders: Sequence[Path], languages: Collection[str]) -> dict[str, list[int]]:
     """The keys of the messages in each of `SETS`, those with a translation in most of
     `languages` first.
@@ -221,36 +206,27 @@ def choose_messages(folders: Sequence[Path], languages: Collection[str]) -> dict
     return {name: ranked[place : number * len(SETS) : len(SETS)] for place, name in enumerate(SETS)}
 
 
-def merge_packages(
-    folders: Sequence[Path], languages: Iterable[str], chosen: Mapping[str, Sequence[int]]
-) -> Iterator[StarterText]:
-    """Yield the text of every language: of equal keys the earliest package's sentence stays.
+def merge_language(
+    table: MessageTable, english: NDArray[np.uint64], chosen: Mapping[str, Sequence[int]]
+) -> tuple[NDArray[np.int64], dict[str, list[bytes]]]:
+    """Of one language the rows of its text, rising, and the sentences of each set (see
+    `_hold_out`): of equal keys the earliest package's sentence stays.
 
-    Sentences that are held out, and English text of any package in another language,
-    are not in it. `chosen`: the keys of the messages of each set, as of
-    `choose_messages`. Holds one language and the English keys in memory.
+    Sentences that are held out, and those with a key of `english`, are not in it.
+    `chosen`: the keys of the messages of each set, as of `choose_messages`.
     """
-    languages = set(languages)
     messages = np.unique(np.array([*chain.from_iterable(chosen.values())], np.uint64))
-    english = np.zeros(0, np.uint64)
-    for language, table in tables_by_language(folders, languages):
-        # what is held out of it
-        own = np.flatnonzero(_are_in(table.messages, messages))
-        own = own[~_are_in(table.keys[own], english)]
-        pairs = zip(table.keys[own].tolist(), table.sentences(own), strict=True)
-        found = dict(zip(table.messages[own].tolist(), pairs, strict=True))
-        keys, first = np.unique(table.keys, return_index=True)
-        foreign = ~_are_in(keys, english)
-        parallel, held_out = _hold_out(found, chosen, int(foreign.sum()) // LEAST_PART)
-        # what is left
-        left = foreign & ~_are_in(keys, np.array(sorted(held_out), np.uint64))
-        kept = np.sort(first[left])
-        borders = np.searchsorted(kept, list(accumulate(table.rows.values(), initial=0)))
-        by_package = dict(zip(table.rows, np.diff(borders).tolist(), strict=True))
-        if language == ENGLISH:
-            english = keys
-        if language in languages:
-            yield StarterText(language, table.sentences(kept), by_package, parallel)
+    # what is held out of it
+    own = np.flatnonzero(_are_in(table.messages, messages))
+    own = own[~_are_in(table.keys[own], english)]
+    pairs = zip(table.keys[own].tolist(), table.sentences(own), strict=True)
+    found = dict(zip(table.messages[own].tolist(), pairs, strict=True))
+    keys, first = np.unique(table.keys, return_index=True)
+    foreign = ~_are_in(keys, english)
+    parallel, held_out = _hold_out(found, chosen, int(foreign.sum()) // LEAST_PART)
+    # what is left
+    left = foreign & ~_are_in(keys, np.array(sorted(held_out), np.uint64))
+    return np.sort(first[left]), parallel
 
 
 def _hold_out(
@@ -288,19 +264,26 @@ def write_texts(
     chosen = choose_messages(folders, spoken)
     # write the texts of all languages, and their counts
     entries = {}
+    english = np.zeros(0, np.uint64)
     owned = [REPORT, f"{PARALLEL}/", *(f"{code}.txt" for code in languages)]
     with replacing_directory(output, owned if (output / REPORT).exists() else []) as folder:
         for name in SETS:
             (folder / PARALLEL / name).mkdir(parents=True)
-        for text in merge_packages(folders, languages, chosen):
-            code = text.language
-            _write_lines(folder / f"{code}.txt", text.sentences)
-            entries[code] = {"lines": len(text.sentences), "by_package": text.by_package}
+        for code, table in tables_by_language(folders, languages):
+            kept, parallel = merge_language(table, english, chosen)
+            if code == ENGLISH:
+                english = np.unique(table.keys)
+            if code not in languages:
+                continue
+            _write_lines(folder / f"{code}.txt", table.sentences(kept))
+            borders = np.searchsorted(kept, list(accumulate(table.rows.values(), initial=0)))
+            by_package = dict(zip(table.rows, np.diff(borders).tolist(), strict=True))
+            entries[code] = {"lines": len(kept), "by_package": by_package}
             if code in spoken:
-                for name, translations in text.parallel.items():
+                for name, translations in parallel.items():
                     _write_lines(folder / PARALLEL / name / f"{code}.txt", translations)
                 entries[code][PARALLEL] = {
-                    name: sum(map(bool, found)) for name, found in text.parallel.items()
+                    name: sum(map(bool, found)) for name, found in parallel.items()
                 }
         report = {"packages": names, "missing_packages": missing, "languages": entries}
         write_text(
