@@ -29,7 +29,7 @@ from vocap.finetuning.features import (
     evaluation_batches,
 )
 from vocap.finetuning.run import HEADS, TOKENS, Tuner
-from vocap.finetuning.settings import make_recipes
+from vocap.finetuning.settings import Finetuning
 from vocap.finetuning.tasks import TASKS, DataSet
 from vocap.pretraining.model import build_language_model
 from vocap.pretraining.settings import Recipe, Shape
@@ -44,7 +44,7 @@ def load_file(xtreme: Path, task: str, encoder: InputEncoder) -> Features:
     found = DataSet(TASKS[task], FILES[task], "en")
     limit = EXAMPLES if task != "tydiqa" else EXAMPLES // 10
     examples = DataSet(found.task, found.split, "en").read(xtreme)[:limit]
-    return encode_examples(found, examples, encoder, make_recipes({})[task])
+    return encode_examples(found, examples, encoder, Finetuning().recipes[task])
 
 
 def build_tuner(shape: Shape, vocabulary: int, task: str) -> Tuner:
@@ -53,7 +53,7 @@ def build_tuner(shape: Shape, vocabulary: int, task: str) -> Tuner:
     kind = TASKS[task].kind
     if kind != "spans":
         config.num_labels = len(TASKS[task].labels)
-    return Tuner(HEADS[kind].from_config(config), kind, make_recipes({})[task].pooling)
+    return Tuner(HEADS[kind].from_config(config), kind, Finetuning().recipes[task].pooling)
 
 
 def makers(
@@ -143,7 +143,7 @@ def main() -> None:
     print("|---|---|---|" + "---|" * (len(KINDS) + 1))
     for task in FILES:
         features = load_file(xtreme, task, encoder)
-        longest = make_recipes({})[task].max_length
+        longest = Finetuning().recipes[task].max_length
         lengths = features.lengths
         for what, timed in (
             (

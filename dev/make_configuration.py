@@ -15,7 +15,7 @@ from vocap.config import TextSection
 from vocap.corpora.settings import Corpora, Download, Mix, Starter
 from vocap.corpora.sources import SOURCE_KINDS, Source
 from vocap.correlation.study import Correlation
-from vocap.finetuning.settings import Finetuning, Tuned, TuningRecipe, make_recipes
+from vocap.finetuning.settings import Finetuning, Tuned, TuningRecipe
 from vocap.finetuning.tasks import TASKS
 from vocap.pretraining.loss_kinds import LOSSES
 from vocap.pretraining.settings import ModelSettings, Pretraining, Shape
@@ -37,7 +37,7 @@ def paper_recipes() -> str:
         "| training | " + " | ".join(f"`{key}`" for key in keys) + " |",
         "|---" * (len(keys) + 1) + "|",
     ]
-    for training, recipe in make_recipes({}).items():
+    for training, recipe in Finetuning().recipes.items():
         rows.append(
             f"| `{training}` | "
             + " | ".join(str(getattr(recipe, key)).replace("None", "epoch") for key in keys)

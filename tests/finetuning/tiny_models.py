@@ -10,7 +10,7 @@ from transformers import BertConfig, BertForMaskedLM
 
 from tests.pretraining.factories import TOTAL, make_tokenizer
 from vocap.finetuning.encoding import encode_training
-from vocap.finetuning.settings import TuningRecipe, make_recipes
+from vocap.finetuning.settings import Finetuning, TuningRecipe
 from vocap.pretraining.model import build_language_model, export_model
 from vocap.pretraining.settings import Shape
 
@@ -42,7 +42,7 @@ def make_bert(folder: Path) -> Path:
 def recipe(training: str, **changes) -> TuningRecipe:
     """The paper's, shorter."""
     values = {"max_length": LENGTH, "batch": 8, "learning_rates": (1e-3,), "epochs": (2,)} | changes
-    return TuningRecipe.model_validate(make_recipes({})[training].model_dump() | _lists(values))
+    return TuningRecipe.model_validate(Finetuning().recipes[training].model_dump() | _lists(values))
 
 
 def _lists(values: dict) -> dict:

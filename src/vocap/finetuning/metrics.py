@@ -40,7 +40,6 @@ AVERAGED: dict[str, tuple[str, ...]] = {
     "mlqa": ("f1", "exact_match"),
     "tydiqa": ("f1", "exact_match"),
 }
-_ENGLISH = re.compile(_ARTICLES["en"])
 _ASCII = dict.fromkeys(map(ord, string.punctuation))
 _HAN = re.compile("([\u4e00-\u9fa5])")
 
@@ -244,7 +243,7 @@ def squad_words(answer: str) -> list[str]:
     >>> squad_words("The U.S.  Army")
     ['us', 'army']
     """
-    return _ENGLISH.sub(" ", answer.lower().translate(_ASCII)).split()
+    return re.sub(_ARTICLES["en"], " ", answer.lower().translate(_ASCII)).split()
 
 
 def mlqa_words(language: str) -> Words:
@@ -258,14 +257,12 @@ def mlqa_words(language: str) -> Words:
     """
     if language not in _ARTICLES:
         raise ScoringError(f"{language}: MLQA has no such language; it has {', '.join(_ARTICLES)}")
-    pattern = _ARTICLES[language]
-    articles = re.compile(pattern) if pattern else None
-    punctuation = _punctuation()
+    articles = _ARTICLES[language]
 
     def words(answer: str) -> list[str]:
-        text = answer.lower().translate(punctuation)
+        text = answer.lower().translate(_punctuation())
         if articles:
-            text = articles.sub(" ", text)
+            text = re.sub(articles, " ", text)
         if language == "zh":
             text = _HAN.sub(r" \1 ", text)
         return text.split()

@@ -122,11 +122,6 @@ def _over_the_paper(values: Any) -> Any:
 Recipes = Annotated[dict[str, TuningRecipe], BeforeValidator(_over_the_paper)]
 
 
-def make_recipes(values: dict[str, Any]) -> dict[str, TuningRecipe]:
-    """The recipe of each training: the paper's, with the keys of `values` over it."""
-    return pydantic.TypeAdapter(Recipes).validate_python(values)
-
-
 class Tuned(ConfigSection):
     """One entry of `finetuning: models`; an empty one is the model of `pretraining` of
     the same name.
@@ -305,7 +300,7 @@ class Setting(NamedTuple):
 def settings_of(recipe: TuningRecipe, seeds: Collection[int]) -> list[Setting]:
     """Every run of one model on one training.
 
-    >>> len(settings_of(make_recipes({})["tydiqa"], range(5)))  # 2 rates, 6 or 8 epochs
+    >>> len(settings_of(Finetuning().recipes["tydiqa"], range(5)))  # 2 rates, 6 or 8 epochs
     20
     """
     return list(starmap(Setting, product(recipe.learning_rates, recipe.epochs, seeds)))
@@ -400,7 +395,8 @@ def _untrainable(
     if learnt not in found:
         return f"no file {learnt.name} in {supply.xtreme}; bring it"
     names = {each.name for each in [*found, DataSet(learnt.task, HELD_OUT, ENGLISH)]}
-    choosing = tasks.choosing_sets(training, settings.selection, names)
+    development = tasks.development(training, settings.selection)
+    choosing = [each for each in development.sets if each.name in names]
     if not choosing:
         return (
             f"no development file to choose by in {supply.xtreme}; bring one, or change "

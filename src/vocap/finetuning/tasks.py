@@ -12,7 +12,7 @@ place:
 >>> del TASKS["mine"], TRAININGS["mine"]
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -287,10 +287,3 @@ def predicted_sets(training: str) -> list[DataSet]:
         for split in ("dev", "test")
         for language in TASKS[task].languages_of(split)
     ]
-
-
-def choosing_sets(training: str, rule: Selection, present: Collection[str]) -> list[DataSet]:
-    """The sets whose mean score chooses a run's state, of those that are `present` (by
-    name).
-    """
-    return [found for found in development(training, rule).sets if found.name in present]
