@@ -396,6 +396,7 @@ def assemble_blocks(
     )
 
 
+@dataclass
 class TrainingBatches:
     """The batches of a run; this process makes the micro-batches `rank`, `rank + ranks`, ...
 
@@ -403,22 +404,18 @@ class TrainingBatches:
     `causal`: without masks.
     """
 
-    def __init__(
-        self,
-        languages: Sequence[Blocks],
-        q: np.ndarray,
-        vocabulary: Vocabulary,
-        seed: int,
-        batch: int,
-        micro_batch: int,
-        rank: int = 0,
-        ranks: int = 1,
-        causal: bool = False,
-    ) -> None:
-        self.languages, self.vocabulary = languages, vocabulary
-        self.seed, self.causal = seed, causal
-        self.batch, self.micro_batch, self.rank, self.ranks = batch, micro_batch, rank, ranks
-        self.order = Order([len(blocks) for blocks in languages], q, seed)
+    languages: Sequence[Blocks]
+    q: np.ndarray
+    vocabulary: Vocabulary
+    seed: int
+    batch: int
+    micro_batch: int
+    rank: int = 0
+    ranks: int = 1
+    causal: bool = False
+
+    def __post_init__(self) -> None:
+        self.order = Order([len(blocks) for blocks in self.languages], self.q, self.seed)
 
     @property
     def micro_batches(self) -> list[int]:

@@ -79,7 +79,9 @@ class CausalLanguageModel(nn.Module):
     def __init__(self, shape: Shape, vocabulary: int, special: SpecialIds):
         super().__init__()
         self.shape, self.vocabulary, self.special = shape, vocabulary, special
-        self.layers = transformers.LlamaModel(self._config(1))  # whose table of one row is replaced
+        config = self._config()
+        config.vocab_size, config.pad_token_id = 1, None  # a table of one row, which is replaced
+        self.layers = transformers.LlamaModel(config)
         self.layers.embed_tokens = nn.Embedding(vocabulary, shape.width)
         self.inwards: nn.Module = nn.Identity()
         self.outwards: nn.Module = nn.Identity()
@@ -91,10 +93,10 @@ class CausalLanguageModel(nn.Module):
                 nn.init.normal_(weight, std=shape.deviation)
         self.register_buffer("decoder_bias", torch.zeros(vocabulary), persistent=False)
 
-    def _config(self, vocabulary: int, tied: bool = True) -> transformers.LlamaConfig:
+    def _config(self, tied: bool = True) -> transformers.LlamaConfig:
         shape, special = self.shape, self.special
         return transformers.LlamaConfig(
-            vocab_size=vocabulary,
+            vocab_size=self.vocabulary,
             hidden_size=shape.hidden,
             num_hidden_layers=shape.layers,
             num_attention_heads=shape.heads,
@@ -103,9 +105,9 @@ class CausalLanguageModel(nn.Module):
             max_position_embeddings=shape.positions,
             attention_dropout=shape.dropout,
             initializer_range=shape.deviation,
-            bos_token_id=special.start if vocabulary > 1 else None,
-            pad_token_id=special.pad if vocabulary > 1 else None,
-            eos_token_id=special.eos if vocabulary > 1 else None,
+            bos_token_id=special.start,
+            pad_token_id=special.pad,
+            eos_token_id=special.eos,
             tie_word_embeddings=tied,
         )
 
@@ -142,7 +144,7 @@ class CausalLanguageModel(nn.Module):
         )
         state["lm_head.weight"] = table @ self.outwards.get_parameter("weight") if half else table
         with torch.device("meta"):
-            model = transformers.LlamaForCausalLM(self._config(self.vocabulary, tied=not half))
+            model = transformers.LlamaForCausalLM(self._config(tied=not half))
         model.load_state_dict(state, assign=True)
         model.tie_weights()
         return model

@@ -122,7 +122,7 @@ def tokenize_language(
         "language": language,
         "tokenizer": file_sha256(model),
         "vocabulary": encoder.size,
-        "special": {**asdict(special), "others": list(special.others)},
+        "special": asdict(special),
         "length": length,
         "heldout_sha256": file_sha256(heldout),
     }
