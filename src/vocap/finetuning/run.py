@@ -13,7 +13,7 @@ import transformers
 from torch import Tensor, nn
 
 from vocap.errors import UsageError, VocapError, log
-from vocap.files.io import file_sha256, locked, replacing_directory, write_json
+from vocap.files.io import file_sha256, locked, replacing_directory
 from vocap.finetuning import tasks
 from vocap.finetuning.encoding import (
     DEFINITION,
@@ -496,12 +496,8 @@ def finetune_model(
         tuning.restore()
         metrics = tuning.run(stop)
         tuning.predict_files(output / PREDICTIONS)
-        lines = metrics.publish(output / loop.FILE)
         description = tuning.description()
-        write_json(output / DESCRIPTION, description)
-        if not job.keep_checkpoints:
-            checkpoints.remove_all(folder)
-            metrics.path.unlink()
+        lines = metrics.publish(output, DESCRIPTION, description, job.keep_checkpoints)
     return FinetunedModel(output / PREDICTIONS, lines, description)
 
 

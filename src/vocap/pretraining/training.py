@@ -16,7 +16,7 @@ from torch.nn.utils import clip_grad_norm_
 from transformers.utils.logging import disable_progress_bar
 
 from vocap.errors import UsageError, listed, log
-from vocap.files.io import locked, write_json
+from vocap.files.io import locked
 from vocap.pretraining import data as text
 from vocap.pretraining.losses import build_loss, exact_loss
 from vocap.pretraining.model import LanguageModel, build_language_model, export_model
@@ -27,7 +27,6 @@ from vocap.tokenizer_files.encoders import is_lossless, load_encoder
 from vocap.training import checkpoints, distributed
 from vocap.training.distributed import products_in, rank, summed, world_size
 from vocap.training.loop import (
-    FILE,
     Loop,
     Metrics,
     TrainingProgress,
@@ -412,12 +411,8 @@ def pretrain_model(
             if metrics is None:
                 return None
             export_model(training.model, exported, output / "model")
-            lines = metrics.publish(output / FILE)
             description = describe_training(training, tokenizer)
-            write_json(output / text.DESCRIPTION, description)
-            if not job.keep_checkpoints:
-                checkpoints.remove_all(folder)
-                metrics.path.unlink()
+            lines = metrics.publish(output, text.DESCRIPTION, description, job.keep_checkpoints)
     return PretrainedModel(output / "model", lines, description)
 
 

@@ -11,8 +11,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -83,22 +82,6 @@ def latest(folder: Path) -> Path | None:
     """The folder of the last checkpoint; None without any."""
     found = steps(folder)
     return folder / f"step-{found[-1]}" if found else None
-
-
-@contextmanager
-def naming_damage(checkpoint: Path) -> Iterator[None]:
-    """Turn every error in the block into one that names the folder of the checkpoint, which
-    is damaged.
-    """
-    try:
-        yield
-    except VocapError:
-        raise
-    except Exception as error:
-        raise VocapError(
-            f"{checkpoint}: a damaged checkpoint ({error!r:.300}); delete that folder, and the "
-            "one before it is used"
-        ) from None
 
 
 def load_state(checkpoint: Path) -> dict[str, Any]:

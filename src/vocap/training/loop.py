@@ -28,7 +28,7 @@ from tqdm import tqdm
 
 from vocap import __version__
 from vocap.errors import VocapError, log
-from vocap.files.io import write_text
+from vocap.files.io import write_json, write_text
 from vocap.training import checkpoints
 from vocap.training.distributed import Stopped, StopRequest, rank, working_precision, world_size
 from vocap.training.randomness import DROPOUT, generator
@@ -155,7 +155,7 @@ class Loop(ABC):
         if checkpoint is None:
             return
         load = partial(checkpoints.load_tensors, checkpoint)
-        with checkpoints.naming_damage(checkpoint):
+        try:
             state = checkpoints.load_state(checkpoint)
             checkpoints.check_settings(self.folder, state["identity"], self.fingerprint())
             if state["ranks"] != world_size():
@@ -165,6 +165,13 @@ class Loop(ABC):
             self.load_further(load)
             self.scaler.load_state_dict(state["scaler"])
             self.progress = type(self.progress)(**state["progress"])
+        except VocapError:
+            raise
+        except Exception as error:
+            raise VocapError(
+                f"{checkpoint}: a damaged checkpoint ({error!r:.300}); delete that folder, and the "
+                "one before it is used"
+            ) from None
         if rank() == 0:
             log.info("resuming from step %d of %s", state["step"], self.folder)
 
@@ -303,10 +310,18 @@ class Metrics:
             file.flush()
             os.fsync(file.fileno())
 
-    def publish(self, target: Path) -> list[dict[str, Any]]:
-        """Write the lines to their final place; their content."""
+    def publish(
+        self, output: Path, name: str, description: dict[str, Any], keep_checkpoints: bool
+    ) -> list[dict[str, Any]]:
+        """Write the lines and the file `name` to the folder of a complete run, and remove
+        its checkpoints unless they are kept; the content of the lines.
+        """
         lines = self.path.read_text("utf-8")
-        write_text(target, lines)
+        write_text(output / FILE, lines)
+        write_json(output / name, description)
+        if not keep_checkpoints:
+            checkpoints.remove_all(self.path.parent)
+            self.path.unlink()
         return [json.loads(line) for line in lines.splitlines()]
 
 
