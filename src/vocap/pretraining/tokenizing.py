@@ -54,31 +54,21 @@ class Packer:
         """
         closed: list[Block] = []
         room = self.length - 2
-        for sentence, count, lost in zip(sentences, sizes, unknown, strict=True):
-            if len(sentence) <= room:
-                if sentence:
-                    self._append(sentence, count, lost, closed)
-                continue
-            self.cut += 1
-            before = lost_before = 0
-            for start in range(0, len(sentence), room):
-                part = sentence[start : start + room]
-                until = count * (start + len(part)) // len(sentence)
-                lost_until = lost * (start + len(part)) // len(sentence)
-                self._append(part, until - before, lost_until - lost_before, closed)
-                before, lost_before = until, lost_until
+        for sentence, size, lost in zip(sentences, sizes, unknown, strict=True):
+            if len(sentence) > room:
+                self.cut += 1
+                parts = [sentence[start : start + room] for start in range(0, len(sentence), room)]
+                ends = np.cumsum(list(map(len, parts)))
+                shares = (np.diff(n * ends // len(sentence), prepend=0) for n in (size, lost))
+                closed += self.add(parts, *map(np.ndarray.tolist, shares))
+            elif sentence:
+                if len(self.ids) + len(sentence) >= self.length:
+                    closed += self.close()
+                self.ids += sentence
+                self.ids.append(self.eos)
+                self.size += size
+                self.unknown += lost
         return closed
-
-    def _append(self, part: list[int], size: int, unknown: int, closed: list[Block]) -> None:
-        """Add what fits in a block; an older block that it would overfill goes to
-        `closed`.
-        """
-        if len(self.ids) + len(part) + 1 > self.length:
-            closed += self.close()
-        self.ids += part
-        self.ids.append(self.eos)
-        self.size += size
-        self.unknown += unknown
 
     def close(self) -> list[Block]:
         """The last block, if there is anything in it."""
