@@ -9,6 +9,7 @@ import zipfile
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -99,20 +100,17 @@ def _add_strings(entries: Iterable[tuple[str, object]], prefix: str, found: list
             _add_strings(value.items(), f"{prefix}{name}.", found)
 
 
-def _forms(entry: polib.POEntry | polib.MOEntry) -> Iterator[Message]:
+def _forms(entry: polib.POEntry | polib.MOEntry) -> Iterable[Message]:
     """Singular and plural sources with as many texts as the language has forms; the
     first is the singular's.
     """
     if entry.obsolete or "fuzzy" in entry.flags:
-        return
+        return ()
     if not entry.msgid_plural:
-        yield entry.msgid, entry.msgstr
-        return
+        return [(entry.msgid, entry.msgstr)]
     texts = [text for _, text in sorted(entry.msgstr_plural.items())]
-    yield from (
-        (entry.msgid_plural if number else entry.msgid, text) for number, text in enumerate(texts)
-    )
-    yield from ((source, "") for source in (entry.msgid, entry.msgid_plural)[len(texts) :])
+    sources = [entry.msgid] + [entry.msgid_plural] * max(1, len(texts) - 1)
+    return zip_longest(sources, texts, fillvalue="")
 
 
 def wanted_code(package: Package, path: str, scripts: Mapping[str, str]) -> str | None:
