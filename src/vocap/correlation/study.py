@@ -168,9 +168,7 @@ def correlations(
         groups.setdefault((point.language, point.task), []).append(point)
     found = []
     for key, group in groups.items():
-        f1 = [float(point.f1) for point in group]
-        alps = [float(point.alp) for point in group]
-        sizes = [float(point.size) for point in group]
+        f1, alps, sizes = zip(*((one.f1, one.alp, one.size) for one in group), strict=True)
         counts = (len(group), len(holes.get(key[0], ())))
         found.append(Coefficients(*key, *counts, pearson(alps, f1), pearson(sizes, f1)))
     return found

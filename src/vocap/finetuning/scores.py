@@ -314,16 +314,16 @@ def average(folders: Sequence[Path]) -> dict[str, Any]:
     `languages` counts those of each task that were scored. Raises VocapError for
     two folders of one task.
     """
-    # measures of each task, over seeds and by seed
-    selections: dict[str, dict[str, Any]] = {}
+    # languages of each task, and its measures over seeds and by seed
+    languages: dict[str, int] = {}
     means: dict[str, dict[str, float]] = {}
     by_seed: dict[str, dict[float, dict[str, float]]] = {}
     for folder in folders:
         selection = read_selection(folder)
         task = selection["task"]
-        if task in selections:
+        if task in languages:
             raise VocapError(f"{folder}: a second folder of {task}; give the folders of one model")
-        selections[task] = selection
+        languages[task] = len(selection["languages"])
         summary = read_records(folder / SUMMARY, SummaryRow, "score")
         reached = {row.metric: row.mean for row in summary if row.language == ALL}
         if task in metrics.AVERAGED and reached:
@@ -345,5 +345,5 @@ def average(folders: Sequence[Path]) -> dict[str, Any]:
         "std": deviation(of_seeds),
         "tasks": {task: means[task] for task in tasks},
         "missing": [task for task in metrics.AVERAGED if task not in means],
-        "languages": {task: len(selections[task]["languages"]) for task in tasks},
+        "languages": {task: languages[task] for task in tasks},
     }

@@ -203,9 +203,11 @@ def load_data(
     # their shares, and a digest of all for checkpoints
     n = _sizes(used, by, weights)
     first = used[0].description
-    texts = {found.language: json.dumps(found.description, sort_keys=True) for found in used}
     digests = {
-        language: hashlib.sha256(text.encode()).hexdigest()[:16] for language, text in texts.items()
+        found.language: hashlib.sha256(
+            json.dumps(found.description, sort_keys=True).encode()
+        ).hexdigest()[:16]
+        for found in used
     }
     return Data(
         languages=[found.language for found in used],

@@ -165,7 +165,7 @@ class _Part:
             for suffix in COLUMNS
         }
         self.lengths = dict.fromkeys(COLUMNS, 0)
-        self.counts = {"lines": 0, "bytes": 0, "text_tokens": 0, "unknown": 0}
+        self.counts = Counter(lines=0, bytes=0, text_tokens=0, unknown=0)
         self._write_headers()
 
     def _write_headers(self) -> None:
@@ -202,11 +202,13 @@ class _Part:
         sizes = [len(text.encode()) for text in texts]
         unknown = unknown_bytes(self.encoder, texts, sentences)
         self._write(self.packer.add(sentences, sizes, unknown))
-        self.counts["lines"] += len(texts)
-        self.counts["bytes"] += sum(sizes)
-        self.counts["text_tokens"] += sum(map(len, sentences))
         unk = -1 if self.special.unk is None else self.special.unk
-        self.counts["unknown"] += sum(sentence.count(unk) for sentence in sentences)
+        self.counts.update(
+            lines=len(texts),
+            bytes=sum(sizes),
+            text_tokens=sum(map(len, sentences)),
+            unknown=sum(sentence.count(unk) for sentence in sentences),
+        )
 
     def close(self) -> dict[str, int]:
         """Finish the arrays; counts of the part."""

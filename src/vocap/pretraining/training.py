@@ -62,11 +62,6 @@ class PretrainingProgress(TrainingProgress):
     refresh_s: float = 0.0
     recent_tokens: int = 0
 
-    def turn_over(self) -> None:
-        """Begin the next line."""
-        self.nats = self.candidates = self.refresh_s = self.recent_seconds = 0.0
-        self.masked = self.calls = self.recent_tokens = 0
-
 
 class Training(Loop):
     """One run: model, loss, optimizer and data, from a checkpoint of `folder` or from
@@ -237,7 +232,8 @@ class Training(Loop):
             "skipped": progress.skipped,
             **exact,
         }
-        progress.turn_over()
+        progress.nats = progress.candidates = progress.refresh_s = progress.recent_seconds = 0.0
+        progress.masked = progress.calls = progress.recent_tokens = 0
         return row
 
 
