@@ -12,8 +12,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Annotated, Any, ClassVar, Literal, TypeVar, Union
 
-from pydantic import Field, GetPydanticSchema, TypeAdapter
-from pydantic_core import core_schema
+from pydantic import BeforeValidator, Field, SerializeAsAny, TypeAdapter
 
 from vocap.section import ConfigSection
 
@@ -256,21 +255,11 @@ def parse_loss(value: Any) -> LossSettings:
     """
     if isinstance(value, LossSettings):
         return value
-    return _adapter().validate_python({"kind": value} if isinstance(value, str) else value)
-
-
-def _adapter() -> TypeAdapter[LossSettings]:
-    """All losses that are registered now, distinguished by `kind`."""
-    losses: Any = Union[tuple(LOSSES.values())]  # noqa: UP007
-    return TypeAdapter(Annotated[losses, Field(discriminator="kind")])
+    losses: Any = Union[tuple(LOSSES.values())]  # noqa: UP007  # that are registered now
+    adapter = TypeAdapter[LossSettings](Annotated[losses, Field(discriminator="kind")])
+    return adapter.validate_python({"kind": value} if isinstance(value, str) else value)
 
 
 # a field of any registered loss: a union of pydantic holds those that are registered
 # before its declaration
-AnyLoss = Annotated[
-    LossSettings,
-    GetPydanticSchema(
-        lambda *_: core_schema.no_info_plain_validator_function(parse_loss),
-        lambda _, handler: handler(_adapter().core_schema),
-    ),
-]
+AnyLoss = Annotated[SerializeAsAny[LossSettings], BeforeValidator(parse_loss)]
