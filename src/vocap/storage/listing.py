@@ -20,10 +20,9 @@ from vocap.storage.remote import (
     address_of,
     file_system,
     is_remote,
-    known_size,
     reading,
+    remote_shard,
     retried,
-    version_of,
 )
 
 EMPTY = "the file is empty"
@@ -137,11 +136,7 @@ def _remote_shards(pattern: str) -> list[Shard]:
     client, inner = file_system(pattern)
     with reading(pattern):
         infos = retried(lambda: _infos(client, inner), ATTEMPTS)
-    paths = [client.unstrip_protocol(info["name"]) for info in infos]
-    shards = [
-        Shard(path, known_size(path, info), version_of(info))
-        for path, info in zip(paths, infos, strict=True)
-    ]
+    shards = [remote_shard(client.unstrip_protocol(info["name"]), info) for info in infos]
     return sorted(shards, key=lambda shard: shard.path)
 
 

@@ -202,20 +202,18 @@ def retried(request: Callable[[], Result], attempts: int) -> Result:
             time.sleep(wait)
 
 
-def version_of(info: Mapping[str, Any]) -> str | None:
-    """What names the version of a file in a client's `info`: an ETag, a hash, a date."""
-    return next((str(info[name]) for name in _VERSIONS if info.get(name)), None)
-
-
-def known_size(path: str, info: Mapping[str, Any]) -> int:
-    """The bytes of a file by a client's `info`; raises VocapError where it has none."""
+def remote_shard(path: str, info: Mapping[str, Any]) -> Shard:
+    """A file by a client's `info`, where an ETag, a hash or a date names its version;
+    raises VocapError for a folder, and where the number of bytes is not known.
+    """
     if info["type"] == "directory":
         raise VocapError(f"{address_of(path)}: a folder, not a file; name files, as in FOLDER/*")
     if info["size"] is None:
         raise VocapError(
             f"{address_of(path)}: its server does not tell its length; download it first"
         )
-    return int(info["size"])
+    version = next((str(info[name]) for name in _VERSIONS if info.get(name)), None)
+    return Shard(path, int(info["size"]), version)
 
 
 class RemoteFile(io.RawIOBase):
@@ -241,8 +239,8 @@ class RemoteFile(io.RawIOBase):
             self._file, info = retried(lambda: _open(client, inner), ATTEMPTS)
         # clients of the Hub, S3 and Google's store repeat a range themselves
         self._attempts = ATTEMPTS if _protocol(path) == "https" else 1
-        self.size = known_size(path, info)
-        found = Shard(path, self.size, version_of(info))
+        found = remote_shard(path, info)
+        self.size = found.size
         if isinstance(file, Shard) and found not in (file, replace(file, version=None)):
             raise VocapError(f"{address_of(path)}: {_REPLACED}")
 
