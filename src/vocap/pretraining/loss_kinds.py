@@ -9,7 +9,7 @@ alone, so that a new loss is written in one place.
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import Annotated, Any, ClassVar, Literal, TypeVar, Union
 
 from pydantic import BeforeValidator, Field, SerializeAsAny, TypeAdapter
@@ -67,8 +67,7 @@ class LossSettings(ConfigSection):
         """The computation (a `Loss`), without the last part by the full softmax;
         arguments as in `build_loss`.
         """
-        module, _, name = self.computation.partition(":")
-        return getattr(import_module(module), name)(self, vocabulary, excluded, **common)
+        return resolve_name(self.computation)(self, vocabulary, excluded, **common)
 
     def check(self, words: float) -> str | None:
         """The reason why the loss does not fit a vocabulary of so many words (special

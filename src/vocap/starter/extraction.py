@@ -223,11 +223,11 @@ class Extraction:
             for domain, path in catalogues[code]:
                 # the first of equals
                 fullest[domain] = max(fullest.get(domain, []), self._messages(path), key=len)
-        for domain in sorted(fullest):
-            identifiers = dict.fromkeys(identifier for identifier, _ in fullest[domain])
-            texts += [
-                (self._message_key(domain, identifier), identifier) for identifier in identifiers
-            ]
+        texts += [
+            (self._message_key(domain, identifier), identifier)
+            for domain in sorted(fullest)
+            for identifier in dict(fullest[domain])
+        ]
         return texts, {}
 
     def _clean(self, code: str, texts: list[Keyed], english: KeyedRows) -> KeyedRows:
