@@ -12,6 +12,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
+from operator import eq
 
 import numpy as np
 
@@ -65,9 +66,7 @@ def label_hits(gold: Sequence[object], pred: Sequence[object]) -> np.ndarray:
         raise ScoringError(
             f"{len(gold)} gold labels, {len(pred)} predicted ones; predict one label an example"
         )
-    return np.fromiter(
-        (one == other for one, other in zip(gold, pred, strict=True)), bool, len(gold)
-    )
+    return np.fromiter(map(eq, gold, pred), bool, len(gold))
 
 
 def chunk_f1(gold: Sequence[Sequence[str]], pred: Sequence[Sequence[str]]) -> dict[str, float]:
@@ -104,12 +103,11 @@ def chunk_counts(gold: Sequence[Sequence[str]], pred: Sequence[Sequence[str]]) -
             "word of every sentence"
         )
     # with the O that joins sentences
-    lengths = np.fromiter((len(tags) + 1 for tags in gold), np.int64, len(gold))
-    ends = np.cumsum(lengths)
+    ends = np.cumsum([len(tags) + 1 for tags in gold])
     expected, predicted = _chunks(gold), _chunks(pred)
     counts = np.zeros((len(gold), 3), np.int64)
     for column, chunks in enumerate((expected & predicted, predicted, expected)):
-        places = np.fromiter((end for _, _, end in chunks), np.int64, len(chunks))
+        places = np.array([end for *_, end in chunks], np.int64)
         np.add.at(counts[:, column], np.searchsorted(ends, places, side="right"), 1)
     return counts
 

@@ -18,7 +18,7 @@ from vocap.finetuning import metrics
 from vocap.finetuning.examples import HELD_OUT, Examples, is_labelled
 from vocap.finetuning.predictions import Predictions, prediction_path, read_predictions
 from vocap.finetuning.settings import Setting
-from vocap.finetuning.tasks import ENGLISH, TASKS, DataSet, Task, development
+from vocap.finetuning.tasks import ENGLISH, TASKS, DataSet, Task, development, predicted_sets
 from vocap.languages import read_languages
 from vocap.result import Result
 
@@ -211,14 +211,16 @@ def _conclude(folder: Path, task: Task, folders: Sequence[Path]) -> Outcome:
 
     # scores of the task, and of the files that choose, which may be another task's
     files = development(task.training, run["selection"])
-    own = [
-        DataSet(task, split, code) for split in ("dev", "test") for code in task.languages_of(split)
-    ]
+    own = [one for one in predicted_sets(task.training) if one.task is task]
     own.append(DataSet(task, HELD_OUT, ENGLISH))
     scores, absent, blank = score_runs(folder, runs, own)
     by = scores if files.task == task.name else score_runs(folder, runs, files.sets)[0]
-    wanted = [(files.split, code, files.metric) for code in files.languages]
-    by = [row for row in by if (row.split, row.language, row.metric) in wanted]
+    by = [
+        row
+        for row in by
+        if row.language in files.languages
+        and (row.split, row.metric) == (files.split, files.metric)
+    ]
     if not by:
         raise VocapError(
             f"{task.name}: no scores of {files.task} {files.split} "

@@ -376,7 +376,7 @@ def assemble_blocks(
     """
     width = max(map(len, blocks))
     input_ids = np.full((len(blocks), width), vocabulary.special.padding, np.int64)
-    positions, targets, rows = [], [], []
+    positions, targets = [], []
     masking: Iterable[np.random.Generator | None] = randoms or [None] * len(blocks)
     for row, (ids, random) in enumerate(zip(blocks, masking, strict=True)):
         if random is None:
@@ -386,14 +386,13 @@ def assemble_blocks(
         input_ids[row, : len(seen)] = seen
         positions.append(places + row * width)
         targets.append(hidden)
-        rows.append(np.full(len(places), row, np.int64))
     lengths = np.array([len(ids) for ids in blocks])
     return BlockBatch(
         input_ids=input_ids,
         attention=np.arange(width) < lengths[:, None],
         positions=np.concatenate(positions),
         targets=np.concatenate(targets),
-        rows=np.concatenate(rows),
+        rows=np.repeat(np.arange(len(blocks)), list(map(len, targets))),
         tokens=int(lengths.sum()),
     )
 
