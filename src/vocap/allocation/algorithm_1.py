@@ -245,7 +245,7 @@ def allocate_greedy(problem: Problem) -> SizeChoice:
     """
     union = Union(problem, [0] * len(problem.curves))
     fitting, fitting_union, last = None, None, None
-    gains = [next_gain(union, language) for language in range(len(problem.curves))]
+    gains = np.array([next_gain(union, language) for language in range(len(problem.curves))])
     while True:
         if union.size <= problem.capacity:
             fitting, fitting_union = tuple(union.ranks), union.size
