@@ -18,7 +18,6 @@ from vocap.report.why.remedies import (
 )
 from vocap.report.why.run import COSTS, Run, count_shared
 from vocap.tables.curve import outline
-from vocap.tables.frames import records
 from vocap.text_files.records import read_lines
 from vocap.tokenizers.settings import Mono
 
@@ -39,9 +38,9 @@ def answer_for(run: Run, code: str) -> dict[str, Any]:
     """
     results = run.results
     points, found = results.trained(code), outline(results.curves.get(code, ()))
-    ends = [known[-1].size for one in results.curves if (known := results.trained(one))]
     taken = results.tokenizers[run.front[0]].allocation if run.front else None
-    entries = [one for one in results.allocations.values() if one.sizes.get(code)]
+    has = {name for (name, language), row in run.shares.items() if language == code and row["size"]}
+    entries = [one for one in results.allocations.values() if one.name in has]
     entries.sort(key=lambda one: (one is not taken, bool(one.rule and one.rule.needs_text)))
     made = [one.name for one in results.configured_tokenizers() if one.kind_class is not Mono]
     without = reason_without_weights(run, code)
@@ -56,7 +55,7 @@ def answer_for(run: Run, code: str) -> dict[str, Any]:
         "bytes": results.corpora.get(code, {}).get("bytes"),
         "ends_at": points[-1].size if points else None,
         "end": found.end_reason if found else "",
-        "median_end": statistics.median(ends) if ends else None,
+        "median_end": run.median_end,
         "curve": [(point.size, point.alp, point.tokens_per_sentence) for point in points],
         "allocations": [share_of(run, one, code) for one in entries],
         "tokenizers": [cost_of(run, name, code) for name in dict.fromkeys([*run.front[:1], *made])],
@@ -77,27 +76,20 @@ def share_of(run: Run, entry: AllocationResults, code: str) -> dict[str, Any]:
     1,000 pieces, times its weight; None where no step gains) and `last_gain` the smallest gain
     that was taken. For pieces `gain` is the one price of all languages.
     """
-    (own,) = records(entry.shares.loc[[code]].reset_index())
-    by_pieces = bool(entry.rule and entry.rule.needs_text)
-    found = entry.settings | own | dict.fromkeys(("held", "next_size", "next_gain"))
-    found |= {"name": entry.name, "by_pieces": by_pieces}
-    gains = entry.shares.gain.dropna()
-    found["last_gain"] = gains.min() if len(gains) else None
-    found["median_weight"] = float(entry.shares.weight.median())
+    found = dict(run.shares[entry.name, code])
     path = run.folder / "allocation" / entry.name / "vocabulary.tsv"
     if path.exists() and code in count_shared(path)[0]:
         shared, alone, characters = count_shared(path)
-        others = shared[code].drop(code).sort_values(ascending=False, kind="stable")
-        partners = others[others > 0].head(PARTNERS)
+        partners = shared[code].drop(code).nlargest(PARTNERS)
         found |= {
             "held": int(shared[code][code]),
             "alone": int(alone[code]),
             "characters": int(characters[code]),
-            "partners": partners.to_dict(),
+            "partners": partners[partners > 0].to_dict(),
         }
     points = run.results.trained(code)
     sizes = [point.size for point in points]
-    if not by_pieces and found["size"] in sizes[:-1]:
+    if not found["by_pieces"] and found["size"] in sizes[:-1]:
         values = fair_values(np.array([one.alp for one in points]), found.get("fairness", 0))
         rank = sizes.index(found["size"])
         gain = found["weight"] * float(hull_gains(np.array(sizes), values)[rank])

@@ -1,5 +1,6 @@
 """The results of a run as the answers of all its languages read them."""
 
+import statistics
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property, lru_cache
@@ -64,6 +65,30 @@ class Run:
         rows = rows.assign(rank=ratios.rank(method="min"), of=ratios.transform("count"))
         found = zip(rows.tokenizer, rows.language, strict=True)
         return dict(zip(found, records(rows[COSTS]), strict=True))
+
+    @cached_property
+    def shares(self) -> dict[tuple[str, str], dict[str, Any]]:
+        """By allocation and language the settings and the row of allocation.tsv, with what all
+        rows of it have in common; `held`, `next_size` and `next_gain` are not known yet.
+        """
+        found: dict[tuple[str, str], dict[str, Any]] = {}
+        for name, entry in self.results.allocations.items():
+            rows = entry.shares.reset_index().assign(
+                **dict.fromkeys(("held", "next_size", "next_gain")),
+                name=name,
+                by_pieces=bool(entry.rule and entry.rule.needs_text),
+                last_gain=entry.shares.gain.min(),
+                median_weight=entry.shares.weight.median(),
+            )
+            found |= {(name, row["language"]): entry.settings | row for row in records(rows)}
+        return found
+
+    @cached_property
+    def median_end(self) -> float | None:
+        """The size where the curve of the median language ends; None without a curve."""
+        curves = map(self.results.trained, self.results.curves)
+        ends = [points[-1].size for points in curves if points]
+        return statistics.median(ends) if ends else None
 
     @cached_property
     def tokens(self) -> dict[tuple[str, int], float]:
