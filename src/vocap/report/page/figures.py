@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import resources
 from typing import Any
 
@@ -67,10 +67,14 @@ def token(name: str) -> str:
 
 def fill(name: str, /, **values: Any) -> Chart:
     """The specification that a template gives with these values, and the scales of groups."""
-    chart = jinja2.Template(read_template(name), undefined=jinja2.StrictUndefined)
     scales = {"palette": palette, "group_shapes": group_shapes, "others": COLOURS}
     pair = Joint, Vocap  # the kinds that the paper compares
-    return json.loads(chart.render(width=WIDTH, pair=pair, **scales, **values))
+    return json.loads(_compiled(name).render(width=WIDTH, pair=pair, **scales, **values))
+
+
+@cache
+def _compiled(name: str) -> jinja2.Template:
+    return jinja2.Template(read_template(name), undefined=jinja2.StrictUndefined)
 
 
 def palette(groups: Mapping[str, str], suffix: str = "") -> dict[str, list[str]]:
@@ -111,12 +115,14 @@ class Figure:
 
     def draw(self, live: bool) -> Chart:
         """The specification with the common style."""
-        return styled(fill(self.template, live=live, **self.chart))
+        style = json.loads(read_template("chart.json"))
+        return fill(self.template, live=live, **self.chart) | {"config": style}
 
     @cached_property
-    def still(self) -> Chart:
-        """The still chart, made when the page is assembled: page and files share it."""
-        return self.draw(live=False)
+    def still(self) -> str:
+        """The still chart as SVG on paper of the page's colour; page and files share it."""
+        spec = self.draw(live=False) | {"background": token("surface")}
+        return _stable_ids(vl_convert.vegalite_to_svg(json.dumps(spec)), self.name)
 
 
 def drawn_as(
@@ -181,23 +187,18 @@ def scatter_figure(
     return drawn_as(name, rows, chart, of, **values)
 
 
-def styled(chart: Chart) -> Chart:
-    """The chart with the common style."""
-    return {**chart, "config": json.loads(read_template("chart.json"))}
-
-
 def page_specification(figure: Figure) -> dict[str, Any]:
-    """The live chart's specification: as wide as its container, the page's own font."""
-    spec = figure.draw(live=True) if figure.controls else figure.still
+    """The specification for the page, as wide as its container, with its own font: of the live
+    chart where there is one.
+    """
+    spec = figure.draw(live=bool(figure.controls))
     fitted = {"width": "container", "autosize": {"type": "fit-x", "contains": "padding"}}
     return {**spec, **fitted, "config": {**spec["config"], "font": PAGE_FONT}}
 
 
-def page_svg(spec: dict[str, Any], name: str) -> str:
-    """Inline SVG that scales with the page, takes its colours from it, and shares no id
-    with another figure.
-    """
-    svg = _stable_ids(vl_convert.vegalite_to_svg(json.dumps(spec)), name)
+def page_svg(figure: Figure) -> str:
+    """Inline SVG without paper that scales with the page and takes its colours from it."""
+    svg = re.sub(r"<rect [^>]*>", "", figure.still, count=1)
     svg = re.sub(r' (d|transform)="[^"]*"', _shorter, svg)
     return re.sub(
         r'^<svg ([^>]*?)width="[^"]*" height="[^"]*"', r'<svg \1aria-hidden="true"', svg, count=1
@@ -209,11 +210,9 @@ def _shorter(attribute: re.Match[str]) -> str:
     return re.sub(r"\d+\.\d{2,}", lambda number: f"{float(number[0]):.1f}", attribute[0])
 
 
-def files(spec: dict[str, Any], name: str) -> dict[str, bytes]:
-    """The figure as `{name}.svg` and `{name}.pdf`, in the light colours on white."""
-    text = json.dumps({**spec, "background": LIGHT["surface"]})
-    printed = re.sub(r"var\(--([a-z-]+)\)", lambda match: LIGHT[match[1]], text)
-    svg = _stable_ids(vl_convert.vegalite_to_svg(printed), name)
+def files(svg: str, name: str) -> dict[str, bytes]:
+    """A still chart as `{name}.svg` and `{name}.pdf`, in the light colours on white."""
+    svg = re.sub(r"var\(--([a-z-]+)\)", lambda match: LIGHT[match[1]], svg)
     # labels that an axis hides have an opacity, so that the PDF's bytes would differ
     shown = re.sub(r'<text[^>]* opacity="0"[^>]*>[^<]*</text>', "", svg)
     return {f"{name}.svg": svg.encode() + b"\n", f"{name}.pdf": vl_convert.svg_to_pdf(shown)}

@@ -95,7 +95,7 @@ def _environment() -> jinja2.Environment:
         "allow_nan": False,
     }
     environment.filters |= {
-        "svg": lambda figure: Markup(figures.page_svg(figure.still, figure.name)),
+        "svg": lambda figure: Markup(figures.page_svg(figure)),
         "specification": figures.page_specification,
         "latex": for_latex,
         "latex_heading": latex_heading,
