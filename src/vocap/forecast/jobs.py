@@ -128,7 +128,10 @@ class Workload:
         if name == "pieces":
             return sum(sum(self.reached[lang]) for lang in self._languages(job)) / MB
         if name == "exported":
-            return self._exported(job) / MB
+            # a training writes the models of `export_steps` too
+            model, rows = self._recipe(job)
+            each = count_parameters(model.shape, rows, model.causal)
+            return each * (1 + len(model.export_steps)) / MB
         return known_amount(name, job.rule, job.wildcards, self.settings)
 
     def _languages(self, job: PlannedJob) -> list[str]:
@@ -168,17 +171,15 @@ class Workload:
         text = (self.texts if job.rule == "sample" else self.read)[job.wildcards["lang"]]
         return text.stored_mb * text.remote
 
-    def _exported(self, job: PlannedJob) -> float:
-        """Parameters of all models that a training writes, those of `export_steps` too."""
-        model, rows = recipe_of(job.rule, job.wildcards, self.settings)
-        each = count_parameters(model.shape, rows, model.causal)
-        return each * (1 + len(model.export_steps))
+    def _recipe(self, job: PlannedJob) -> tuple[Recipe, int]:
+        """The settings of a pre-training, and the rows of its tokenizer."""
+        return recipe_of(job.rule, job.wildcards, self.settings)
 
     def gpu_memory_mb(self, job: PlannedJob) -> float:
         """What a pre-training holds on a GPU; 0 of other jobs."""
         if job.rule not in PRETRAINING:
             return 0.0
-        model, rows = recipe_of(job.rule, job.wildcards, self.settings)
+        model, rows = self._recipe(job)
         half = model.precision != "fp32"
         held = estimate_memory(model, rows, self.settings.pretraining.block, half)
         return sum(held.values()) / MB
@@ -188,15 +189,14 @@ class Workload:
         other jobs.
         """
         if job.rule in PRETRAINING:
-            recipe = recipe_of(job.rule, job.wildcards, self.settings)
-            return operations(*recipe, self.settings.pretraining.block)
+            return operations(*self._recipe(job), self.settings.pretraining.block)
         if job.rule == "code_length":
             return self._coding_operations(job)
         return FINETUNING * self._tuning_operations(job) if job.rule == "finetune" else 0.0
 
     def _coding_operations(self, job: PlannedJob) -> float:
         """Forward, of held-out and parallel lines, and the whole output layer."""
-        model, rows = recipe_of(job.rule, job.wildcards, self.settings)
+        model, rows = self._recipe(job)
         texts = self.texts.values()
         size = 2 * sum(min(text.heldout, CODED_LINES) * text.line_bytes for text in texts)
         operation = encoder_operations(model.shape, 1, True) / 3 + 2 * model.shape.width * rows

@@ -81,15 +81,9 @@ def sum_costs(costs: DataFrame, by: str) -> dict[str, Any]:
     """Number of jobs, summed times, bytes on disk and fetched, and the largest memory, of
     the jobs with one value in the column `by`, in the order of the table.
     """
-    sums = costs.groupby(by, sort=False).agg(
-        jobs=("cpu_s", "size"),
-        cpu_s=("cpu_s", "sum"),
-        gpu_s=("gpu_s", "sum"),
-        memory_mb=("memory_mb", "max"),
-        disk_mb=("disk_mb", "sum"),
-        fetched_mb=("fetched_mb", "sum"),
-    )
-    return sums.to_dict("index")
+    columns = dict.fromkeys(("jobs", "cpu_s", "gpu_s", "memory_mb", "disk_mb", "fetched_mb"), "sum")
+    groups = costs.assign(jobs=1).groupby(by, sort=False)
+    return groups.agg(columns | {"memory_mb": "max"}).to_dict("index")
 
 
 def forecast_run(
