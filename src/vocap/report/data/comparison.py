@@ -302,7 +302,7 @@ def sizes(results: Results) -> list[Size]:
     candidates: dict[int | None, pandas.DataFrame]
     candidates = {int(total): pandas.concat([own, foreign]) for total, own in groups}
     found = [_size(results, *one) for one in (candidates or {None: foreign}).items()]
-    return [one for one in found if one is not None]
+    return list(filter(None, found))
 
 
 def _size(results: Results, total: int | None, candidates: pandas.DataFrame) -> Size | None:
@@ -453,12 +453,11 @@ def _shares(results: Results, tokenizers: Sequence[Tokenizer]) -> tuple[str, dic
         q = allocation.shares.q.dropna().to_dict()
         if q:
             return f"$results/allocation/{allocation.name}/allocation.tsv", q
-    alphas = (tokenizer.text.get("alpha") for tokenizer in tokenizers)
-    alpha = next((alpha for alpha in alphas if alpha is not None), None)
-    n = results.line_counts
-    if alpha is None or not n:
+    alphas = [tokenizer.text["alpha"] for tokenizer in tokenizers if "alpha" in tokenizer.text]
+    if not alphas or not results.line_counts:
         return "", {}
-    return f"$results/corpora/weights.tsv with alpha {alpha:g}", language_shares(n, alpha)
+    q = language_shares(results.line_counts, alphas[0])
+    return f"$results/corpora/weights.tsv with alpha {alphas[0]:g}", q
 
 
 def front_page(results: Results) -> list[str]:

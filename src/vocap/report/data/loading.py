@@ -5,7 +5,7 @@ is an error.
 import contextlib
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from importlib import metadata
 from operator import itemgetter
 from pathlib import Path
@@ -20,7 +20,7 @@ from vocap.files.io import read_object, read_tsv
 from vocap.files.written import read_records, read_written, written_by
 from vocap.finetuning.scores import SELECTION, SUMMARY, SummaryRow, read_selection
 from vocap.finetuning.tasks import TASKS
-from vocap.languages import Language, natural, read_languages
+from vocap.languages import natural, read_languages
 from vocap.report.data import results as plain
 from vocap.report.data.results import Results, look_up
 from vocap.tables.curve import Point, Sizes, read_points, read_sizes
@@ -109,7 +109,9 @@ def load_results(
     allocated = {code for shares in chosen.values() for code in shares.index}
     # the configured languages, else those with text, a curve or a size
     codes = selection.named["languages"] or {*stats, *curves, *allocated}
-    languages = _by_name(known.get(code) or plain.unknown_language(code) for code in codes)
+    every = [known.get(code) or plain.unknown_language(code) for code in codes]
+    every.sort(key=lambda one: (one.name.casefold(), one.code))  # the order of all rows
+    languages = {one.code: one for one in every}
     weights = read_frame(folder / "corpora/weights.tsv", "weigh", ["n"], ["source"])
     weights = _in_order(weights, languages).convert_dtypes()
     allocations = {
@@ -118,7 +120,6 @@ def load_results(
     }
     made = shown("tokenizers", "tokenizers/*/*.tsv", "tokenizers/*/description.json")
     models = shown("models", "pretraining/*/metrics.jsonl")
-    tuned = shown("fine-tuned models", "finetuning/*/*")
     correlation, absent = read_study(folder, languages, settings)
     n = weights.n[weights.n > 0].to_dict()
     inputs, no_inputs = load_inputs(folder, curves, n)
@@ -137,7 +138,7 @@ def load_results(
         },
         models={name: read_model_results(path) for name, path in models.items()},
         training_bytes=_training_bytes(folder, languages),
-        finetuned=_read_chosen(tuned),
+        finetuned=_read_chosen(shown("fine-tuned models", "finetuning/*/*")),
         correlation=correlation,
         unreached=absent,
         settings=settings,
@@ -149,12 +150,6 @@ def load_results(
         folder=folder.as_posix(),
         sizes=_sizes(made, languages),
     )
-
-
-def _by_name(languages: Iterable[Language]) -> dict[str, Language]:
-    """The languages of the run by code, sorted by name: the order of all rows."""
-    ordered = sorted(languages, key=lambda one: (one.name.casefold(), one.code))
-    return {one.code: one for one in ordered}
 
 
 def read_study(

@@ -56,6 +56,11 @@ class AllocationResults:
         return RULES.get(str(self.setting("rule")))
 
     @property
+    def text_rule(self) -> Rule | None:
+        """`rule` where that reads the text of the languages, else None."""
+        return self.rule if self.rule and self.rule.needs_text else None
+
+    @property
     def settings(self) -> dict[str, Any]:
         """Its settings by the summary; empty where that lacks them."""
         return look_up(self.summary, "settings") or {}
@@ -114,14 +119,9 @@ class Tokenizer:
         return KINDS.get(self.kind, Kind)
 
     @property
-    def rule(self) -> Rule | None:
-        """The rule of its allocation."""
-        return self.allocation.rule if self.allocation else None
-
-    @property
     def text_rule(self) -> Rule | None:
-        """`rule` where that reads the text of the languages, else None."""
-        return self.rule if self.rule and self.rule.needs_text else None
+        """That of its allocation."""
+        return self.allocation.text_rule if self.allocation else None
 
     @property
     def asked(self) -> int | None:
@@ -142,8 +142,8 @@ class Tokenizer:
     @property
     def method(self) -> str:
         """What chose its pieces: a rule of allocation, or one training."""
-        if self.rule:
-            return f"allocation, {self.rule.label} rule"
+        if self.allocation and self.allocation.rule:
+            return f"allocation, {self.allocation.rule.label} rule"
         said = self.kind_class.selection(self.settings, self.weights)
         return ", ".join(filter(None, said)) or self.kind
 

@@ -2,6 +2,8 @@
 Markup.
 """
 
+import base64
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -101,10 +103,10 @@ class Section:
     blocks: list[PageBlock]
 
 
-def leaves(blocks: Iterable[PageBlock]) -> Iterator[PageBlock]:
-    """All blocks in the page's order, those inside folds too, without the folds."""
+def leaves(blocks: Iterable[PageBlock | Section]) -> Iterator[PageBlock]:
+    """All blocks in the page's order, those inside sections and folds too, without these."""
     for block in blocks:
-        if isinstance(block, Fold):
+        if isinstance(block, Fold | Section):
             yield from leaves(block.blocks)
         else:
             yield block
@@ -131,9 +133,9 @@ def without_results(names: Sequence[str], level: Literal["info", "warning"] = "i
     )
 
 
-def code(text: str) -> Markup:
-    """A word in the typeface of code, escaped."""
-    return Markup("<code>{}</code>").format(text)
+def pack(content: bytes) -> str:
+    """Data of a script, compressed, as base64."""
+    return base64.b64encode(zlib.compress(content, 9)).decode()
 
 
 def text_of(value: Any) -> str:

@@ -54,7 +54,7 @@ def render(title: str, sections: Sequence[Section], folder: str) -> str:
     these scripts by their hash and nothing from outside; Vega's expressions are
     interpreted, so not even they need `eval`.
     """
-    blocks = [block for section in sections for block in leaves(section.blocks)]
+    blocks = list(leaves(sections))
     drawn = {block.name for block in blocks if isinstance(block, Script)}
     programs = [name for one, names in PROGRAMS.items() if one in drawn for name in names]
     scripts = (
@@ -144,7 +144,7 @@ def write_report(out: str | Path, title: str, sections: Sequence[Section], folde
     where `out` has no page but folders of these names that hold something.
     """
     out = Path(out)
-    blocks = [block for section in sections for block in leaves(section.blocks)]
+    blocks = list(leaves(sections))
     tables, charts = _by_name(blocks, Table), _by_name(blocks, figures.Figure)
     page = render(title, sections, folder)
     size = len(page.encode())

@@ -68,7 +68,9 @@ def section(results: Results) -> list[PageBlock]:
     tables = [results_table(name, found) for name in TABLES]
     parts: dict[str, Sequence[PageBlock]] = {
         "Models and scores": [
-            *filter(_has_models, tables),
+            *filter(
+                lambda table: {row.get("model") for row in table.rows} - {None, NOT_RUN}, tables
+            ),
             *_by_task(group_scores(results, found), _group_figure, "paper-groups"),
             *_by_task(cost_points(results), _cost_figure, "paper-costs"),
         ],
@@ -85,10 +87,6 @@ def section(results: Results) -> list[PageBlock]:
     if absent := [item for item in ITEMS if not re.search(rf"{item}\b", titles)]:
         blocks.append(Note(f"Not in this run: {', '.join(absent)}. {caption('paper-absent')}"))
     return [*blocks, *(Fold(title, part) for title, part in parts.items() if part)]
-
-
-def _has_models(table: Table) -> bool:
-    return bool({row.get("model") for row in table.rows} - {None, NOT_RUN})
 
 
 def correlation_blocks(results: Results) -> list[PageBlock]:

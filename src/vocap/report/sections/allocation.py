@@ -2,9 +2,7 @@
 others on the page.
 """
 
-import base64
 import math
-import zlib
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
@@ -84,16 +82,12 @@ def _one(results: Results, entry: AllocationResults) -> list[PageBlock]:
     """All of the summary, and the sizes."""
     summary = {key: value for key, value in entry.summary.items() if key != "warnings"}
     blocks: list[PageBlock] = [page.CodeBlock.of_file(summary, "summary.json")] if summary else []
-    return [*blocks, _table(results, entry)]
-
-
-def _table(results: Results, entry: AllocationResults) -> Table:
     shares = entry.shares.assign(own_share=entry.shares.own_pieces / entry.shares["size"])
     rows = results.with_names(shares.reset_index())
     gained = "of the last step taken (nats per line; none for a language at its smallest size)"
-    if entry.rule and entry.rule.needs_text:
+    if entry.text_rule:
         gained = "of the last pieces kept (nats per line; one price for all languages)"
-    return specified("allocation", rows, of=entry.name, gained=gained)
+    return [*blocks, specified("allocation", rows, of=entry.name, gained=gained)]
 
 
 def explorer(results: Results) -> list[PageBlock]:
@@ -104,8 +98,11 @@ def explorer(results: Results) -> list[PageBlock]:
             results.no_inputs
             or "No allocation has its settings on file, or the pieces do not fit the page."
         )
-        said = Markup("<strong>No explorer here.</strong> {} {} makes the missing files.")
-        return [Note(said.format(reason, page.code("snakemake --cores all allocation")))]
+        said = (
+            "<strong>No explorer here.</strong> {} <code>snakemake --cores all allocation</code> "
+            "makes the missing files."
+        )
+        return [Note(Markup(said).format(reason))]
     others = [one["name"] for one in data["present"] if one["settings"]["rule"] != "paper"]
     return [Script("explorer", data), Paragraph(sentence("explorer", others=others))]
 
@@ -191,8 +188,7 @@ def make_explorer(results: Results) -> dict[str, Any] | None:
                 "tokens": rounded((point.tokens_per_sentence for point in points), 3),
             }
         )
-    content = orjson.dumps({"times": times, "languages": packed})
-    coded = base64.b64encode(zlib.compress(content, 9)).decode()
+    coded = page.pack(orjson.dumps({"times": times, "languages": packed}))
     if len(coded) > BUDGET:
         return None
     shown = {entry.language for entry in results.inputs}

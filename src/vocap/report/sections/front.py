@@ -120,7 +120,7 @@ def shares(results: Results) -> list[Shares]:
 
 
 def _of_allocation(entry: AllocationResults) -> Shares:
-    kind = entry.rule.name.upper() if entry.rule and entry.rule.needs_text else Vocap.label
+    kind = entry.text_rule.name.upper() if entry.text_rule else Vocap.label
     total = entry.setting("total")
     reached = total and total - (entry.summary.get("short") or 0)
     ids = {code: size for code, size in entry.sizes.items() if size}

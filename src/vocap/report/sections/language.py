@@ -1,12 +1,10 @@
 """The answer for each language, of which the page shows one at a time: `vocap why`."""
 
-import base64
 import json
-import zlib
 from pathlib import Path
 
 from vocap.report.data.results import Results
-from vocap.report.page.blocks import Note, PageBlock, Script
+from vocap.report.page.blocks import Note, PageBlock, Script, pack
 from vocap.report.page.rendering import rendered
 from vocap.report.why.answer import answer_for
 from vocap.report.why.run import Run
@@ -27,7 +25,6 @@ def section(results: Results) -> list[PageBlock]:
             "curve": [(size, round(alp, 2)) for size, alp, _ in answer["curve"]],
             "allocations": answer["allocations"],
         }
-    content = json.dumps(packed, ensure_ascii=False).encode()
-    coded = base64.b64encode(zlib.compress(content, 9)).decode()
+    coded = pack(json.dumps(packed, ensure_ascii=False).encode())
     names = {code: results.name(code) for code in results.languages}
     return [Script("why", {"names": names, "packed": coded})]

@@ -133,7 +133,7 @@ def _shares(results: Results, tokenizer: str, languages: Sequence[str]) -> dict[
     language.
     """
     n = results.line_counts
-    alpha = look_up(results.tokenizers[tokenizer].description, "text", "alpha")
+    alpha = results.tokenizers[tokenizer].text.get("alpha")
     if alpha is None or not n.keys() >= set(languages):
         return None
     return language_shares({code: n[code] for code in languages}, alpha)

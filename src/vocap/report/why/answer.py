@@ -1,7 +1,6 @@
 """The answer for one language: figures of a run, and the cause that they name."""
 
 import statistics
-from collections import Counter
 from itertools import islice
 from typing import Any
 
@@ -41,7 +40,7 @@ def answer_for(run: Run, code: str) -> dict[str, Any]:
     taken = results.tokenizers[run.front[0]].allocation if run.front else None
     has = {name for (name, language), row in run.shares.items() if language == code and row["size"]}
     entries = [one for one in results.allocations.values() if one.name in has]
-    entries.sort(key=lambda one: (one is not taken, bool(one.rule and one.rule.needs_text)))
+    entries.sort(key=lambda one: (one is not taken, one.text_rule is not None))
     made = [one.name for one in results.configured_tokenizers() if one.kind_class is not Mono]
     without = reason_without_weights(run, code)
     asked: dict[str, str] = {}  # allocations of the same settings have one answer
@@ -145,9 +144,9 @@ def causes_of(run: Run, answer: dict[str, Any]) -> dict[str, float]:
         found["a small weight"] = 1 - share["weight"] / share["median_weight"]
         if share["held"]:
             found["many characters"] = share["characters"] / share["held"]
-    scripts = Counter(one.script for one in languages.values())
     script = languages[code].script
-    if script and scripts[script] == 1 < len(languages):
+    alike = [one for one in languages.values() if one.script == script]
+    if script and len(alike) == 1 < len(languages):
         found["a script of its own"] = OWN_SCRIPT
-    order = sorted(found, key=lambda name: -found[name])
-    return {name: found[name] for name in order if found[name] >= LEAST}
+    order = sorted(found.items(), key=lambda cause: -cause[1])
+    return {name: strength for name, strength in order if strength >= LEAST}

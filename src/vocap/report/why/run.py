@@ -76,7 +76,7 @@ class Run:
             rows = entry.shares.reset_index().assign(
                 **dict.fromkeys(("held", "next_size", "next_gain")),
                 name=name,
-                by_pieces=bool(entry.rule and entry.rule.needs_text),
+                by_pieces=entry.text_rule is not None,
                 last_gain=entry.shares.gain.min(),
                 median_weight=entry.shares.weight.median(),
             )
