@@ -47,9 +47,9 @@ tokenizer.train_from_iterator((line for path in paths for line in read_lines(pat
 """,
     "ffbpe": """
 import sys
-from ffbpe import Trainer
+from ffbpe import train_bpe
 total, *paths = sys.argv[1:]
-Trainer(vocab_size=int(total), num_threads=1).train(paths)
+train_bpe((line for path in paths for line in open(path, encoding="utf-8")), vocab_size=int(total))
 """,
     "sentencepiece": """
 import sys, sentencepiece
