@@ -78,7 +78,7 @@ def test_unknown_parameters_and_other_versions_are_named(moved):
     moved.write_config(results="its results", **EDIT)
     said = moved.ran("-n")
     assert parse_counts(said) == MADE_AGAIN
-    assert "results of unknown parameters, taken as they are: corpora (5)" in said
+    assert "results of unknown parameters, taken as they are: corpora (8)" in said
     assert BETA.replace("1 job:", "1 job, made by 0.1.5:") in said
     start = f"results of 0.1.5, this is {__version__}: made again: allocation (settings), "
     assert start in said and "taken as they are: vocabularies" in said
