@@ -129,7 +129,7 @@ def test_counts_of_another_text_or_setting_are_refused(tmp_path):
         with pytest.raises(VocapError, match=f"{path}: .*other settings.*count it again"):
             counts.check(settings, metas)
     whole = path.read_bytes()
-    for content in (b"", b"text\n", whole[:200], whole.replace(b'"version": 2', b'"version": 1')):
+    for content in (b"", b"text\n", whole[:200], whole.replace(b'"version": 3', b'"version": 2')):
         path.write_bytes(content)
         with pytest.raises(VocapError, match="not what this version of vocap count wrote"):
             Counts.open(path, {})

@@ -8,8 +8,8 @@ unigram models of text almost without spaces need the text again.
 
 A file is a sequence of NumPy arrays (`numpy.save`), which is read a block of rows at a
 time: facts in JSON, blocks of the lines that are apart, in UTF-8, then for each block of
-stretches their code points, their lengths, and their counts. Arrow would take pyarrow, an
-extra, and its strings another decoding.
+stretches their code points, their lengths, and their counts, each array of the least type
+that holds it. Arrow would take pyarrow, an extra, and its strings another decoding.
 """
 
 import json
@@ -32,12 +32,13 @@ from vocap.unigram.text_settings import XLM_R, TextSettings
 from vocap.unigram.training_text import character_counts, named_counts, trained_on
 from vocap.unigram.word_table import INSIDE, LAST, STRETCHES, WordTable, join_words
 
-VERSION = 2
+VERSION = 3
 MEMORY = 1_000_000_000  # bytes that are counted in, unless given
 APART = "apart"  # file of lines, while they are collected
 PARTS = 16  # of the stretches: one at a time is held
 PART = np.uint64(2**64 // PARTS)  # of the hashes in each
 ROWS = 1 << 16  # of a block
+KINDS = (np.int32, np.int32, np.int64)  # of its arrays in memory
 
 Block = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]
 
@@ -215,9 +216,11 @@ def _write(file: IO[bytes], table: WordTable, part: int) -> None:
 
 
 def _save(file: IO[bytes], array: NDArray[Any]) -> None:
-    """`numpy.save` into a file, whose errors it would tell without a number."""
+    """`numpy.save` of numbers from 0 on into a file, whose errors it would tell without a
+    number.
+    """
     content = BytesIO()
-    np.save(content, array)
+    np.save(content, array.astype(np.min_scalar_type(array.max(initial=0))))
     file.write(content.getbuffer())
 
 
@@ -230,5 +233,5 @@ def _blocks(path: Path, first: int = 0) -> Iterator[Block]:
         for _ in range(first):
             np.load(file)
         while file.tell() < size:
-            text, length, counts = (np.load(file) for _ in range(3))
+            text, length, counts = (np.load(file).astype(kind) for kind in KINDS)
             yield text, np.cumsum(length, dtype=np.int32) - length, length, counts
