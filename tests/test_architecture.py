@@ -42,7 +42,7 @@ EXCEPTIONS: set[tuple[str, str]] = set()
 
 # The size of the project, in nodes of the syntax tree: formatting does not change it. A
 # commit that raises it says in its message why.
-NODES = 174494
+NODES = 174566
 LONGEST = 700  # lines of a file
 LONGEST_FUNCTION = 60  # lines of code of a function, without comments and docstring
 README_LINES = 80

@@ -14,7 +14,7 @@ from vocap.files import large_arrays
 from vocap.tables.frames import read_table
 from vocap.tables.ladder import read_ladder
 from vocap.tables.piece_index import build, read_index, save_index, text_pieces
-from vocap.unigram import sentencepiece_trainer
+from vocap.unigram import lattice, sentencepiece_trainer
 from vocap.unigram.text_settings import TextSettings
 from vocap.vocabularies.ladder import train_ladder
 from vocap.vocabularies.measurement import alp, measure_text
@@ -57,6 +57,7 @@ def test_arrays_on_the_disk_give_the_same_models(lines, monkeypatch, threads):
     made, allocate = [], os.posix_fallocate
     monkeypatch.setattr(os, "posix_fallocate", lambda *of: made.append(of) or allocate(*of))
     monkeypatch.setattr(large_arrays, "SHARE", 10**6)  # so that small arrays are large
+    monkeypatch.setattr(lattice, "_WINDOW", 1 << 12)  # and filled a part at a time
     on_disk = train_ladder(lines, sizes=sorted(sizes), threads=threads, memory=1)
     assert len(made) > 20
     assert on_disk.models == in_memory.models and on_disk.points == in_memory.points

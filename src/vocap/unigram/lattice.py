@@ -9,6 +9,8 @@ from last to first. Neither needs a loop over positions, whose few and varying e
 processor cannot predict.
 """
 
+from functools import partial
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -32,6 +34,7 @@ from vocap.unigram.word_types import WordTypes
 TURN = 2**32  # offsets of edges have 32 bits
 EDGE_BYTES = 5  # of `piece` and `length`
 _DEEPEST = 256  # intervals open at a time, one of each depth at most
+_WINDOW = 1 << 30  # bytes of edges on the disk that are filled at a time
 
 BOTH = 1 << 30  # added to the number of a character that is a piece and an unknown node
 _NONE = np.empty(0, np.int32)
@@ -119,12 +122,11 @@ def build_lattice(
     lattice = Lattice(first, piece, length, words.start, words.length, turns)
     place = np.zeros(unknown, np.int32)
     fill_characters(lattice, place, number, words.text)
-    workers.map(
-        suffixes.bounds,
-        lambda begin, stop: fill_seeds(
-            lattice, place, intervals, count, begin, stop, np.searchsorted(begins, begin)
-        ),
-    )
+    # suffixes come in any order of their places: a page would be written again and again
+    windows = 1 + edges * EDGE_BYTES // _WINDOW if on_disk else 1
+    for window in pairwise(np.linspace(0, size, windows + 1, dtype=np.int64).tolist()):
+        fill = partial(fill_seeds, lattice, place, intervals, count, window, begins)
+        workers.map(suffixes.bounds, fill)
     return lattice, place
 
 
@@ -227,14 +229,20 @@ def fill_characters(lattice, place, number, text):
                 place[single] = position
 
 
-@kernel(types.void(LATTICE, INT32S, _INTERVALS, int64, int64, int64, int64))
-def fill_seeds(lattice, place, intervals, characters, begin, stop, following):
-    """The other edges, of the suffixes from rank `begin` to `stop`, as `count_seeds`
-    counts them.
+@kernel(
+    types.void(LATTICE, INT32S, _INTERVALS, int64, types.UniTuple(int64, 2), INT32S, int64, int64)
+)
+def fill_seeds(lattice, place, intervals, characters, window, begins, begin, stop):
+    """The other edges of the positions from the first to the second of `window`, of the
+    suffixes from rank `begin` to `stop`, as `count_seeds` counts them.
+
+    `begins`: `left` of the seeds in the order of `opening`.
     """
     first, piece, length = lattice.first, lattice.piece, lattice.length
     order, left, right, depths, opening = intervals
     size = first.size - 1
+    low, high = window
+    following = np.searchsorted(begins, begin)
     depth = 0
     stack = np.empty(_DEEPEST, np.int32)
     for rank in range(begin, stop):
@@ -245,7 +253,7 @@ def fill_seeds(lattice, place, intervals, characters, begin, stop, following):
             depth += 1
             following += 1
         position = order[rank]
-        if depth and position < size:
+        if depth and low <= position < high:
             at = edge_at(lattice, size - 1 - position) + index(1)
             for level in range(depth):
                 seed = stack[level]
